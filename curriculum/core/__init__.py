@@ -1,0 +1,1 @@
+"""The provider-neutral harness: standard library only, and it imports nothing else of ours."""

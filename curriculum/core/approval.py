@@ -1,0 +1,48 @@
+"""Who allows: the approver sees a copy of what was prepared and says yes or no.
+
+The safe answer is the default: with no approver plugged in every call is denied, and only the
+word "allow" lets one run.
+"""
+
+from __future__ import annotations
+
+from curriculum.core.values import TYPE_CHECKING, Protocol, value
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Literal
+
+
+@value
+class ApprovalRequest:
+    """One question about one prepared call. `display` is a copy: changing it changes nothing."""
+
+    approval_id: str
+    call_id: str
+    tool: str
+    display: Mapping[str, object]
+
+
+@value
+class Decision:
+    """The answer, and who gave it: actor kind `user` or `policy`, never the model."""
+
+    decision: Literal["allow", "deny", "cancelled", "expired"]
+    actor_kind: Literal["user", "policy"]
+    actor_id: str
+    rationale: str = ""
+
+
+class Approver(Protocol):
+    """Anyone who can say yes to a prepared call."""
+
+    def decide(self, request: ApprovalRequest) -> Decision:
+        """Answer for exactly this call. An answer is never carried over to another call."""
+        ...
+
+
+class DenyAll:
+    """The default: nobody is there to say yes."""
+
+    def decide(self, request: ApprovalRequest) -> Decision:
+        return Decision("deny", "policy", "deny-all", "no approver is plugged in")

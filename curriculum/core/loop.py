@@ -1,0 +1,218 @@
+"""The agent loop: request, response, effect, result, next request, until a stop that is recorded.
+
+The model proposes; the harness owns state, effects and the end. This file is written once: each
+later lesson plugs one thing into one of the seams that AgentRunner takes. Three things always
+hold: every request can be explained from the messages before it, every answer is appended exactly
+once, and every run ends in one `session.stop`.
+"""
+
+from __future__ import annotations
+
+from curriculum.core.approval import DenyAll
+from curriculum.core.calls import CallRunner
+from curriculum.core.errors import CallLimitError, ContextOverflowError, ModelError, TurnLimitError
+from curriculum.core.journal import MemoryJournal
+from curriculum.core.ledger import Ledger
+from curriculum.core.messages import Message, ModelTurn
+from curriculum.core.model import Retry, stream_turn
+from curriculum.core.seams import CancelToken, InOrder, KeepEverything, NoBudget
+from curriculum.core.tools import ToolBox
+from curriculum.core.trace import Recorder
+from curriculum.core.values import TYPE_CHECKING, value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from curriculum.core.approval import Approver
+    from curriculum.core.errors import RunError
+    from curriculum.core.journal import Journal
+    from curriculum.core.model import Model, StreamingModel
+    from curriculum.core.seams import Budget, ContextPolicy, Scheduler
+    from curriculum.core.trace import ActorKind, Event
+
+
+# region: config
+@value
+class AgentConfig:
+    """The bounds of one turn: at most `max_turns` model requests and `max_tool_calls` calls."""
+
+    max_turns: int = 8
+    max_tool_calls: int = 16
+    agent_id: str = "agent"
+    model_id: str = "model"
+    harness: str = "curriculum 0.1"
+
+
+# endregion
+
+
+# region: result
+@value
+class RunResult:
+    """What a run came to: the reason of its stop, both records of it, and the fault if any."""
+
+    stop_reason: str
+    messages: tuple[Message, ...]
+    events: tuple[Event, ...]
+    final_text: str = ""
+    error: RunError | None = None
+
+
+# endregion
+
+
+class AgentRunner:
+    """Runs one agent. `run` is a session of one turn; a conversation is turns, then `stop`."""
+
+    def __init__(
+        self,
+        model: Model | StreamingModel,
+        tools: ToolBox | None = None,
+        config: AgentConfig | None = None,
+        *,
+        system_prompt: str = "",
+        history: Iterable[Message] = (),
+        approver: Approver | None = None,
+        journal: Journal | None = None,
+        cancel: CancelToken | None = None,
+        context: ContextPolicy | None = None,
+        scheduler: Scheduler | None = None,
+        budget: Budget | None = None,
+        recorder: Recorder | None = None,
+    ) -> None:
+        self.model = model
+        self.tools = tools or ToolBox()
+        self.config = config or AgentConfig()
+        if self.config.max_turns < 1 or self.config.max_tool_calls < 0:
+            raise ValueError("max_turns must be at least 1, max_tool_calls at least 0")
+        self.cancel = cancel or CancelToken()
+        self.recorder = recorder or Recorder()
+        self._context = context or KeepEverything()
+        self._budget = budget or NoBudget()
+        self._history = tuple(history)
+        prompt = [Message("system", system_prompt)] if system_prompt else []
+        self._ledger = Ledger(
+            self.recorder, self.config, journal or MemoryJournal(), [*prompt, *self._history]
+        )
+        self._calls = CallRunner(
+            self._ledger,
+            self.tools,
+            approver or DenyAll(),
+            scheduler or InOrder(),
+            self._budget,
+        )
+
+    # region: run
+    def run(self, user_input: str) -> RunResult:
+        """Run a session of one turn."""
+        return self.stop(self.turn(user_input))
+
+    def turn(self, user_input: str) -> RunResult:
+        """Answer one input. Whatever happens on the way, the caller gets the facts."""
+        text, stop = "", None
+        try:
+            if not self.recorder.events:
+                self.start()
+            self._ledger.begin_turn(user_input)
+            text = self._answer()
+            self._ledger.end_turn("completed")
+        except BaseException as fault:
+            stop = self._ledger.fail_turn(fault)
+            if not isinstance(fault, (Exception, KeyboardInterrupt)):
+                self.stop(self._result(stop, text))  # SystemExit goes on, but not unrecorded
+                raise
+        return self._result(stop, text)
+
+    def _answer(self) -> str:
+        """Ask, act, ask again: until the model asks for nothing more, or a bound is reached."""
+        most, room = self.config.max_turns, self.config.max_tool_calls
+        for number in range(1, most + 1):
+            turn = self._ask(number)
+            if not turn.tool_calls:
+                return turn.resolved_content
+            if number == most:
+                raise TurnLimitError(f"no model request is left of {most}", max_turns=most)
+            room -= len(turn.tool_calls)
+            if room < 0:
+                limit = self.config.max_tool_calls
+                raise CallLimitError(f"more than {limit} tool calls", max_tool_calls=limit)
+            self._calls.run(turn.tool_calls, self.cancel)
+        raise AssertionError("the last round has returned or raised")
+
+    # endregion
+
+    # region: ask
+    def _ask(self, number: int) -> ModelTurn:
+        """One answer of the model. A request that turns out too long is made shorter, once."""
+        self.cancel.check()
+        self.recorder.check()
+        try:
+            return self._request(number, None)
+        except ContextOverflowError as overflow:
+            return self._request(number, overflow)
+
+    def _request(self, number: int, overflow: ContextOverflowError | None) -> ModelTurn:
+        ledger = self._ledger
+        view, compaction = self._context.fit(ledger.messages, overflow)
+        ledger.compacted(compaction)
+        ledger.spent(self._budget.reserve("request", view))
+        request = ledger.request(view, number)
+        try:
+            for item in stream_turn(self.model, tuple(view), self.tools.descriptors()):
+                self.cancel.check()
+                if isinstance(item, ModelTurn):
+                    break
+                if isinstance(item, Retry):
+                    request = ledger.retry(request, item)
+                else:
+                    ledger.delta(request, item)
+            ledger.answer(request, item)
+        except BaseException as fault:
+            raise ledger.no_answer(request, fault) from fault
+        ledger.spent(self._budget.settle("request", item.usage))
+        return item
+
+    # endregion
+
+    def start(self, session_id: str = "", resumed_from: str = "") -> None:
+        """Record the start of the session; `turn` does it when nobody has."""
+        name, _, version = self.config.harness.partition(" ")
+        payload: dict[str, object] = {
+            "session_id": session_id or self.recorder.ids.next("session"),
+            "harness": {"name": name, "version": version},
+            "model": self.config.model_id,
+            "tools": self.tools.names(),
+            "config": {
+                "max_turns": self.config.max_turns,
+                "max_tool_calls": self.config.max_tool_calls,
+            },
+        }
+        if self._history:
+            roles = [message.role for message in self._history]
+            origin = resumed_from or payload["session_id"]
+            payload["resumed_from"] = {"session_id": origin, "roles": roles}
+        self._emit(
+            "session.start", actor_kind="harness", actor_id=self.config.agent_id, payload=payload
+        )
+
+    def stop(self, result: RunResult) -> RunResult:
+        """Record the end of the session, for the reason of its last turn."""
+        self._emit(
+            "session.stop",
+            actor_kind="harness",
+            actor_id=self.config.agent_id,
+            payload={"reason": result.stop_reason, "event_count": len(self.recorder.events) + 1},
+        )
+        return self._result(result.error or self.recorder.failure, result.final_text)
+
+    def _result(self, error: RunError | None, text: str) -> RunResult:
+        reason = error.reason if error else "completed"
+        messages, events = tuple(self._ledger.messages), tuple(self.recorder.events)
+        return RunResult(reason, messages, events, text, error)
+
+    def _emit(
+        self, type: str, *, actor_kind: ActorKind, actor_id: str, payload: Mapping[str, object]
+    ) -> Event:
+        return self.recorder.emit(
+            type, actor_kind=actor_kind, actor_id=actor_id, payload=payload
+        )

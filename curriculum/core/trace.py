@@ -1,0 +1,254 @@
+"""Events: what an observer sees of a run, as Trace 0.1.
+
+One recorder numbers the events of one trace and hands each to a sink at once. Time and ids come
+from injected sources and nothing else calls the clock, so a demo writes the same bytes every
+time. `to_json` is the only writer of trace lines.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from curriculum.core.errors import TraceError
+from curriculum.core.values import TYPE_CHECKING, Protocol, value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Literal
+
+    ActorKind = Literal["user", "model", "tool", "harness", "policy"]
+
+MAX_LINE_BYTES = 256 * 1024
+MAX_INTEGER = 2**53 - 1
+
+_ESCAPES = {code: f"\\u{code:04x}" for code in (*range(0x20), 0x85, 0x2028, 0x2029)}
+_ESCAPES.update({8: "\\b", 9: "\\t", 10: "\\n", 12: "\\f", 13: "\\r", 34: '\\"', 92: "\\\\"})
+
+
+def clean_text(text: str) -> str:
+    """`text` with each lone surrogate replaced by U+FFFD, so that it can be written as UTF-8."""
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return "".join("\ufffd" if "\ud800" <= char <= "\udfff" else char for char in text)
+    return text
+
+
+def to_json(data: object) -> str:
+    """`data` as canonical JSON: sorted keys, compact, one line under any reader's idea of a line.
+
+    Raises TypeError for what JSON cannot hold, ValueError for a number that readers would change.
+    """
+    if isinstance(data, str):
+        return f'"{clean_text(data).translate(_ESCAPES)}"'
+    if data is None or data is True or data is False:
+        return {None: "null", True: "true", False: "false"}[data]
+    if isinstance(data, int):
+        if abs(data) > MAX_INTEGER:
+            raise ValueError(f"{data} is beyond the integers that every reader keeps exactly")
+        return int.__repr__(data)
+    if isinstance(data, float):
+        if data - data != 0.0:
+            raise ValueError(f"JSON has no {data}")
+        return float.__repr__(data)
+    if isinstance(data, (list, tuple)):
+        return f"[{','.join([to_json(item) for item in data])}]"
+    if hasattr(data, "keys"):
+        return f"{{{','.join([f'{to_json(str(key))}:{to_json(data[key])}' for key in sorted(data)])}}}"  # type: ignore[index]
+    raise TypeError(f"a trace cannot hold {type(data).__name__}")
+
+
+class Clock(Protocol):
+    """Where time comes from."""
+
+    def read(self) -> tuple[int, int]:
+        """(wall, monotonic): microseconds since the Unix epoch, and of a clock that never falls."""
+        ...
+
+
+class SystemClock:
+    """The clock of this machine."""
+
+    def read(self) -> tuple[int, int]:
+        return time.time_ns() // 1000, time.monotonic_ns() // 1000
+
+
+class GoldenClock:
+    """A clock that starts at the same moment each time and moves 1,000 µs whenever it is read."""
+
+    def __init__(self, start_us: int = 1_767_225_600_000_000, step_us: int = 1000) -> None:
+        self._now, self._step = start_us - step_us, step_us
+
+    def read(self) -> tuple[int, int]:
+        self._now += self._step
+        return self._now, self._now
+
+
+class Ids:
+    """Ids by kind, `event-1`, `event-2`, ...: unique within one trace."""
+
+    def __init__(self) -> None:
+        self._counts: dict[str, int] = {}
+
+    def next(self, kind: str) -> str:
+        """A new id of that kind."""
+        self._counts[kind] = count = self._counts.get(kind, 0) + 1
+        return f"{kind}-{count}"
+
+
+class UniqueIds(Ids):
+    """Counted ids, but those that outlive the trace (trace, session, turn) are random."""
+
+    def next(self, kind: str) -> str:
+        if kind in ("trace", "session", "turn"):
+            return f"{kind}-{os.urandom(8).hex()}"
+        return super().next(kind)
+
+
+def format_timestamp(wall_us: int) -> str:
+    """UTC with six fraction digits, 27 characters."""
+    seconds, fraction = divmod(wall_us, 1_000_000)
+    year, month, day, hour, minute, second = time.gmtime(seconds)[:6]
+    return f"{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{fraction:06}Z"
+
+
+@value
+class Event:
+    """One line of a trace. Field by field as in `schemas/trace-0.1`."""
+
+    trace_id: str
+    event_id: str
+    sequence: int
+    parent_id: str | None
+    type: str
+    actor: Mapping[str, str]
+    timestamp: str
+    elapsed_us: int
+    provenance: Mapping[str, str]
+    redaction: Mapping[str, object]
+    payload: Mapping[str, object]
+
+    def to_line(self) -> str:
+        """The event as one JSON line with its LF.
+
+        A line never passes 256 KiB: the longest text of the payload is cut and marked instead,
+        and `redaction` points at the cut.
+        """
+        fields: dict[str, object] = {"trace_version": "0.1", **self.__dict__}
+        line = to_json(fields)
+        cuts: list[str] = []
+        while len(line.encode()) >= MAX_LINE_BYTES:
+            fields["payload"] = _shorten_longest(fields["payload"], cuts)
+            items = sorted(set(cuts))
+            fields["redaction"] = {"status": "redacted", "policy": "line-limit", "items": items}
+            line = to_json(fields)
+        return line + "\n"
+
+
+def _shorten_longest(payload: object, cuts: list[str]) -> object:
+    """A copy of `payload` with its longest text halved and marked; its pointer goes into `cuts`."""
+    mark = "[REDACTED:line-limit:1]"
+    texts: list[tuple[int, str]] = []
+
+    def measure(node: object, pointer: str) -> None:
+        if isinstance(node, str):
+            texts.append((len(node), pointer))
+        for key, child in _children(node):
+            measure(child, f"{pointer}/{key}")
+
+    def rebuild(node: object, pointer: str) -> object:
+        if pointer == target and isinstance(node, str):
+            return node.removesuffix(mark)[: length // 2] + mark
+        if isinstance(node, str) or not (children := _children(node)):
+            return node
+        rebuilt = {key: rebuild(child, f"{pointer}/{key}") for key, child in children}
+        return rebuilt if hasattr(node, "keys") else list(rebuilt.values())
+
+    measure(payload, "/payload")
+    length, target = max(texts, default=(0, ""))
+    if length <= 2 * len(mark):
+        raise TraceError(f"an event does not fit in a line of {MAX_LINE_BYTES} bytes")
+    cuts.append(target)
+    return rebuild(payload, "/payload")
+
+
+def _children(node: object) -> list[tuple[str, object]]:
+    if isinstance(node, (list, tuple)):
+        return [(str(index), child) for index, child in enumerate(node)]
+    if hasattr(node, "keys"):
+        escaped = {str(key).replace("~", "~0").replace("/", "~1"): node[key] for key in node}  # type: ignore[attr-defined]
+        return list(escaped.items())
+    return []
+
+
+class Recorder:
+    """Numbers the events of one trace and passes each on as it happens.
+
+    `sink` is called with every event. A sink that fails is never called again: the events stay
+    whole in `events`, and `check` raises the fault at the harness's next step.
+    """
+
+    def __init__(
+        self,
+        clock: Clock | None = None,
+        ids: Ids | None = None,
+        provenance: str = "live",
+        sink: Callable[[Event], object] | None = None,
+    ) -> None:
+        self.clock = clock or SystemClock()
+        self.ids = ids or UniqueIds()
+        self.events: list[Event] = []
+        self._trace_id = self.ids.next("trace")
+        self._provenance = provenance
+        self._sink = sink
+        self.failure: TraceError | None = None
+        self._started_us = 0
+
+    @classmethod
+    def golden(cls, sink: Callable[[Event], object] | None = None) -> Recorder:
+        """A recorder whose trace has the same bytes every time: for demos, tests and goldens."""
+        return cls(GoldenClock(), Ids(), "scripted", sink)
+
+    def emit(
+        self,
+        type: str,
+        *,
+        actor_kind: ActorKind,
+        actor_id: str,
+        payload: Mapping[str, object],
+        parent: Event | None = None,
+        provenance: str | None = None,
+    ) -> Event:
+        """Record that something happened, caused by `parent` (by default the event before)."""
+        wall_us, now_us = self.clock.read()
+        if not self.events:
+            self._started_us = now_us
+        cause = parent or (self.events[-1] if self.events else None)
+        event = Event(
+            trace_id=self._trace_id,
+            event_id=self.ids.next("event"),
+            sequence=len(self.events),
+            parent_id=cause.event_id if cause else None,
+            type=type,
+            actor={"kind": actor_kind, "id": actor_id},
+            timestamp=format_timestamp(wall_us),
+            elapsed_us=now_us - self._started_us,
+            provenance={"source": provenance or self._provenance},
+            redaction={"status": "unchecked"},
+            payload=payload,
+        )
+        self.events.append(event)
+        if self._sink and not self.failure:
+            try:
+                self._sink(event)
+            except Exception as fault:
+                self.failure = TraceError(f"the trace could not be written: {fault}")
+        return event
+
+    def check(self) -> None:
+        """Raise the TraceError of a sink that failed."""
+        if self.failure:
+            raise self.failure

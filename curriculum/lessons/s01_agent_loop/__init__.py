@@ -1,0 +1,1 @@
+"""s01: the minimal agent loop."""

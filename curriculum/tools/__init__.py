@@ -1,0 +1,1 @@
+"""Things a model can ask for. Each is a Tool of `curriculum.core.tools`."""
