@@ -32,7 +32,7 @@ bench: setup ## Measure, as ratios within one run
 
 lock: setup ## Pin the newest dependencies
 	@$(PY) -m piptools compile --quiet --upgrade --generate-hashes --allow-unsafe --strip-extras \
-	    --no-emit-index-url --no-emit-trusted-host --no-header --extra trace --extra dev \
+	    --no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-header --extra trace --extra dev \
 	    --output-file requirements.lock pyproject.toml
 
 clean: ## Remove what make has made

@@ -38,7 +38,6 @@ class Approver(Protocol):
 
     def decide(self, request: ApprovalRequest) -> Decision:
         """Answer for exactly this call. An answer is never carried over to another call."""
-        ...
 
 
 class DenyAll:

@@ -73,7 +73,7 @@ class CallRunner:
     # endregion
 
     def _admit(self, call: ToolCall) -> Admitted | ToolResult:
-        """Prepare the call and have it allowed; or give the result that says why it will not run."""
+        """Prepare the call and have it allowed, or give the result that says why not."""
         try:
             prepared = self._tools.prepare(call)
         except Exception as fault:

@@ -6,10 +6,11 @@ The loop turns any fault into one of these, writes one `error` event from it and
 
 from __future__ import annotations
 
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Literal
+
+    CancelledBy = Literal["user", "harness", "policy"]
 
 
 class PreparationError(Exception):
@@ -66,7 +67,7 @@ class CancelledError(RunError):
 
     kind = reason = "cancelled"
 
-    def __init__(self, message: str = "the run was cancelled", by: str = "user") -> None:
+    def __init__(self, message: str = "the run was cancelled", by: CancelledBy = "user") -> None:
         super().__init__(message)
         self.by = by
 

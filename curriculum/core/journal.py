@@ -29,7 +29,6 @@ class Journal(Protocol):
 
     def append(self, record: Record) -> int | None:
         """Keep the record; raise if it could not be kept. Returns its position if it is durable."""
-        ...
 
 
 class MemoryJournal:

@@ -63,6 +63,8 @@ class Ledger:
         self._turn_id = ""
         self._roles = [message.role for message in self.messages]
         self._used_ids = {m.call_id for m in self.messages if m.call_id is not None}
+        self._request: Event
+        self._attempt = 0
         self._shown: list[str] = []
         self._open: dict[str, OpenCall] = {}
         self._cancellation: CancelledError | None = None
@@ -108,7 +110,7 @@ class Ledger:
         self.save("turn_end", {"status": status})
 
     def fail_turn(self, fault: BaseException) -> RunError:
-        """Close what is open and record why the turn ended. Returns the fault as it was recorded."""
+        """Close what is open and record why the turn ended; returns the fault as recorded."""
         stop = self.explain(fault)
         if not self._journal_lost:
             try:
@@ -123,7 +125,7 @@ class Ledger:
     # endregion
 
     def explain(self, fault: BaseException, kind: type[RunError] = RunError) -> RunError:
-        """`fault` as the RunError that gets recorded; a first word of a cancellation is an event."""
+        """`fault` as the RunError to record; the first word of a cancellation is an event."""
         if isinstance(fault, RunError):
             stop = fault
         elif isinstance(fault, KeyboardInterrupt):
@@ -138,80 +140,86 @@ class Ledger:
         return stop
 
     # region: request
-    def request(self, view: Sequence[Message], turn: int) -> Event:
-        """The model is asked for its answer number `turn`."""
+    def requested(self, view: Sequence[Message], turn: int) -> None:
+        """The model is asked for answer number `turn`; `view` is what it is shown."""
         roles = self._roles if view is self.messages else [message.role for message in view]
         self._shown = []
-        payload: dict[str, object] = {
-            "request_id": self._recorder.ids.next("request"),
-            "turn": turn,
-            "attempt": 1,
-            "roles": tuple(roles),
-            "message_count": len(roles),
-        }
-        return self._harness("model.request", payload)
+        self._attempt = 1
+        self._request = self._harness(
+            "model.request",
+            {
+                "request_id": self._recorder.ids.next("request"),
+                "turn": turn,
+                "attempt": 1,
+                "roles": tuple(roles),
+                "message_count": len(roles),
+            },
+        )
 
-    def retry(self, request: Event, retry: Retry) -> Event:
-        """The attempt failed and another follows. Returns the new request."""
-        self._respond(request, "failed")
-        failed = request.payload
-        number = failed["attempt"]
-        wait = {"request_id": failed["request_id"], "attempt": number, **retry.__dict__}
+    def retried(self, retry: Retry) -> None:
+        """The attempt failed before it showed anything, and another follows."""
+        if self._shown:
+            raise ProtocolError("a model that has shown text cannot start its answer again")
+        self._respond("failed")
+        failed = self._request.payload
+        wait = {"request_id": failed["request_id"], "attempt": self._attempt, **retry.__dict__}
         self._harness("retry.wait", wait)
+        self._attempt += 1
         again = {
             **failed,
             "request_id": self._recorder.ids.next("request"),
-            "attempt": number + 1,
+            "attempt": self._attempt,
             "retry_of": failed["request_id"],
         }
-        return self._harness("model.request", again)
+        self._request = self._harness("model.request", again)
 
-    def delta(self, request: Event, text: str) -> None:
+    def delta(self, text: str) -> None:
         """A piece of the answer arrived. It is shown; it is not state."""
-        text = clean_text(text)
+        if not isinstance(text, str):
+            raise ProtocolError(f"the model answered with {type(text).__name__}, not a ModelTurn")
+        if not text:
+            return
         payload = {
-            "request_id": request.payload["request_id"],
+            "request_id": self._request.payload["request_id"],
             "index": len(self._shown),
-            "text": text,
+            "text": clean_text(text),
         }
-        self._shown.append(text)
-        self._model("model.delta", payload, request)
+        self._shown.append(clean_text(text))
+        self._model("model.delta", payload, self._request)
 
-    def no_answer(self, request: Event, fault: BaseException) -> BaseException:
+    def unanswered(self, fault: BaseException) -> BaseException:
         """The request came to nothing: no message, and the text so far is for observers only."""
         stop = self.explain(fault, ModelError)
-        self._respond(request, "cancelled" if stop.reason == "cancelled" else "failed")
+        self._respond("cancelled" if stop.reason == "cancelled" else "failed")
         return stop if isinstance(fault, (Exception, KeyboardInterrupt)) else fault
 
-    def answer(self, request: Event, turn: ModelTurn) -> None:
+    def answered(self, turn: ModelTurn) -> None:
         """The model has answered: one assistant message, and its calls are open."""
         self._check_answer(turn)
         content = clean_text(turn.resolved_content)
-        calls = [dict(call.__dict__) for call in turn.tool_calls]
-        record: dict[str, object] = {"content": content, "tool_calls": calls}
+        record: dict[str, object] = {"content": content, "tool_calls": plain_calls(turn)}
         if turn.opaque is not None:
             record["opaque"] = turn.opaque
         message = Message("assistant", content, turn.tool_calls, opaque=turn.opaque)
         self.save("model_response", record, message)
-        response = self._respond(request, "completed", turn)
+        response = self._respond("completed", turn)
         for call in turn.tool_calls:
             self._used_ids.add(call.call_id)
-            proposal = {"request_id": request.payload["request_id"], **call.__dict__}
-            proposed = self._model("tool.call", proposal, response)
-            self._open[call.call_id] = OpenCall(call, proposed)
+            proposal = {"request_id": self._request.payload["request_id"], **call.__dict__}
+            self._open[call.call_id] = OpenCall(call, self._model("tool.call", proposal, response))
 
-    def _respond(self, request: Event, status: str, turn: ModelTurn | None = None) -> Event:
+    def _respond(self, status: str, turn: ModelTurn | None = None) -> Event:
         payload: dict[str, object] = {
-            "request_id": request.payload["request_id"],
+            "request_id": self._request.payload["request_id"],
             "status": status,
             "content": clean_text(turn.resolved_content) if turn else "".join(self._shown),
-            "tool_calls": [dict(call.__dict__) for call in turn.tool_calls] if turn else [],
+            "tool_calls": plain_calls(turn) if turn else [],
             "chunks": {"count": len(self._shown), "complete": turn is not None},
             "stop": bool(turn and turn.stop),
         }
         if turn and turn.usage:
             payload["usage"] = dict(turn.usage.__dict__)
-        return self._model("model.response", payload, request)
+        return self._model("model.response", payload, self._request)
 
     def _check_answer(self, turn: ModelTurn) -> None:
         """Refuse an answer that cannot be trusted before anything of it is kept or run."""
@@ -323,3 +331,8 @@ class Ledger:
         """The budget has set something aside, or settled it."""
         if report is not None:
             self._harness("budget.spend", report)
+
+
+def plain_calls(turn: ModelTurn) -> list[dict[str, object]]:
+    """The calls of a turn as plain data: call_id, name, arguments (raw text)."""
+    return [dict(call.__dict__) for call in turn.tool_calls]

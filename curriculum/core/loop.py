@@ -10,7 +10,12 @@ from __future__ import annotations
 
 from curriculum.core.approval import DenyAll
 from curriculum.core.calls import CallRunner
-from curriculum.core.errors import CallLimitError, ContextOverflowError, ModelError, TurnLimitError
+from curriculum.core.errors import (
+    CallLimitError,
+    ContextOverflowError,
+    ProtocolError,
+    TurnLimitError,
+)
 from curriculum.core.journal import MemoryJournal
 from curriculum.core.ledger import Ledger
 from curriculum.core.messages import Message, ModelTurn
@@ -21,7 +26,7 @@ from curriculum.core.trace import Recorder
 from curriculum.core.values import TYPE_CHECKING, value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from curriculum.core.approval import Approver
     from curriculum.core.errors import RunError
@@ -156,21 +161,26 @@ class AgentRunner:
         view, compaction = self._context.fit(ledger.messages, overflow)
         ledger.compacted(compaction)
         ledger.spent(self._budget.reserve("request", view))
-        request = ledger.request(view, number)
+        ledger.requested(view, number)
         try:
-            for item in stream_turn(self.model, tuple(view), self.tools.descriptors()):
-                self.cancel.check()
-                if isinstance(item, ModelTurn):
-                    break
-                if isinstance(item, Retry):
-                    request = ledger.retry(request, item)
-                else:
-                    ledger.delta(request, item)
-            ledger.answer(request, item)
+            turn = self._receive(view)
+            ledger.answered(turn)
         except BaseException as fault:
-            raise ledger.no_answer(request, fault) from fault
-        ledger.spent(self._budget.settle("request", item.usage))
-        return item
+            raise ledger.unanswered(fault) from None
+        ledger.spent(self._budget.settle("request", turn.usage))
+        return turn
+
+    def _receive(self, view: Sequence[Message]) -> ModelTurn:
+        """Show each piece of the answer as it comes; only the complete one counts."""
+        for item in stream_turn(self.model, tuple(view), self.tools.descriptors()):
+            self.cancel.check()
+            if isinstance(item, ModelTurn):
+                return item
+            if isinstance(item, Retry):
+                self._ledger.retried(item)
+            else:
+                self._ledger.delta(item)
+        raise ProtocolError("the stream ended without a complete answer")
 
     # endregion
 
@@ -213,6 +223,4 @@ class AgentRunner:
     def _emit(
         self, type: str, *, actor_kind: ActorKind, actor_id: str, payload: Mapping[str, object]
     ) -> Event:
-        return self.recorder.emit(
-            type, actor_kind=actor_kind, actor_id=actor_id, payload=payload
-        )
+        return self.recorder.emit(type, actor_kind=actor_kind, actor_id=actor_id, payload=payload)

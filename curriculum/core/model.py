@@ -6,7 +6,7 @@ pieces, and then the same turn. The loop reads both through `stream_turn`.
 
 from __future__ import annotations
 
-from curriculum.core.errors import ModelError, ProtocolError
+from curriculum.core.errors import ModelError
 from curriculum.core.messages import ModelTurn
 from curriculum.core.values import TYPE_CHECKING, Protocol, value
 
@@ -24,7 +24,6 @@ class Model(Protocol):
 
     def respond(self, messages: Sequence[Message], tools: Descriptors) -> ModelTurn:
         """Answer the conversation, with `tools` to ask for. Raises ModelError when it cannot."""
-        ...
 
 
 # endregion
@@ -48,7 +47,6 @@ class StreamingModel(Protocol):
         self, messages: Sequence[Message], tools: Descriptors
     ) -> Iterator[str | Retry | ModelTurn]:
         """Yield pieces of text (never empty), then exactly one ModelTurn that holds them all."""
-        ...
 
 
 def stream_turn(
@@ -62,7 +60,6 @@ def stream_turn(
         if isinstance(turn, ModelTurn):
             yield from (chunk for chunk in turn.chunks if chunk)
         yield turn
-    raise ProtocolError("the stream ended without a complete answer")
 
 
 class ScriptedModel:

@@ -12,7 +12,7 @@ from curriculum.core.values import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from curriculum.core.errors import ContextOverflowError
+    from curriculum.core.errors import CancelledBy, ContextOverflowError
     from curriculum.core.messages import Message, ToolCall, Usage
     from curriculum.core.tools import ToolBox, ToolResult
 
@@ -21,14 +21,14 @@ class CancelToken:
     """A flag that anybody may raise and every step looks at. Raising it is final."""
 
     def __init__(self) -> None:
-        self.by: str | None = None
+        self.by: CancelledBy | None = None
 
     @property
     def cancelled(self) -> bool:
         """Whether somebody has asked the run to stop."""
         return self.by is not None
 
-    def cancel(self, by: str = "user") -> None:
+    def cancel(self, by: CancelledBy = "user") -> None:
         """Ask the run to stop; safe in a signal handler. `by` is an actor kind."""
         self.by = self.by or by
 
@@ -46,9 +46,8 @@ class ContextPolicy(Protocol):
     ) -> tuple[Sequence[Message], Mapping[str, object] | None]:
         """The messages to send, and the payload of `context.compact` if any were left out.
 
-        `overflow` is the model's refusal when the last request was too long: send less, or raise it.
+        `overflow` is the model's refusal of the last request as too long: send less, or raise it.
         """
-        ...
 
 
 class KeepEverything:
@@ -67,13 +66,11 @@ class Scheduler(Protocol):
 
     def groups(self, calls: Sequence[ToolCall], tools: ToolBox) -> Sequence[Sequence[ToolCall]]:
         """The calls, in order, cut into groups that may run together."""
-        ...
 
     def run(
         self, work: Sequence[Callable[[], ToolResult | Exception]]
     ) -> Sequence[ToolResult | Exception]:
         """Run one group's work; the outcomes stand in the order of the work."""
-        ...
 
 
 class InOrder:
@@ -93,11 +90,9 @@ class Budget(Protocol):
 
     def reserve(self, step: str, messages: Sequence[Message]) -> Mapping[str, object] | None:
         """Set aside what the step may cost at most; raise BudgetError if it is not there."""
-        ...
 
     def settle(self, step: str, usage: Usage | None) -> Mapping[str, object] | None:
         """Replace the reservation by what the step did cost."""
-        ...
 
 
 class NoBudget:

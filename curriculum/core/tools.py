@@ -7,12 +7,14 @@ reviewed is what runs.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from curriculum.core.errors import PreparationError
 from curriculum.core.trace import to_json
 from curriculum.core.values import TYPE_CHECKING, Protocol, value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
     from typing import Literal
 
     from curriculum.core.messages import ToolCall
@@ -112,15 +114,12 @@ class Tool(Protocol):
     @property
     def definition(self) -> ToolDefinition:
         """What the model may ask for."""
-        ...
 
     def prepare(self, arguments: str) -> Prepared:
         """Check the raw arguments without side effects; raise InvalidArgumentsError to refuse."""
-        ...
 
     def execute(self, prepared: Prepared, call: RunningCall) -> ToolResult:
         """Run what was prepared. Expected failures are results; only bugs raise."""
-        ...
 
 
 # endregion
@@ -177,6 +176,6 @@ class ToolBox:
 def copy_display(display: Mapping[str, object]) -> dict[str, object]:
     """A copy that shares nothing with the prepared call."""
     return {
-        name: copy_display(field) if hasattr(field, "keys") else field  # type: ignore[arg-type]
+        name: copy_display(field) if isinstance(field, Mapping) else field
         for name, field in display.items()
     }

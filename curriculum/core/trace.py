@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Mapping
 
 from curriculum.core.errors import TraceError
 from curriculum.core.values import TYPE_CHECKING, Protocol, value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from typing import Literal
 
     ActorKind = Literal["user", "model", "tool", "harness", "policy"]
@@ -56,8 +57,9 @@ def to_json(data: object) -> str:
         return float.__repr__(data)
     if isinstance(data, (list, tuple)):
         return f"[{','.join([to_json(item) for item in data])}]"
-    if hasattr(data, "keys"):
-        return f"{{{','.join([f'{to_json(str(key))}:{to_json(data[key])}' for key in sorted(data)])}}}"  # type: ignore[index]
+    if isinstance(data, Mapping):
+        fields = [f"{to_json(str(key))}:{to_json(data[key])}" for key in sorted(data)]
+        return f"{{{','.join(fields)}}}"
     raise TypeError(f"a trace cannot hold {type(data).__name__}")
 
 
@@ -66,7 +68,6 @@ class Clock(Protocol):
 
     def read(self) -> tuple[int, int]:
         """(wall, monotonic): microseconds since the Unix epoch, and of a clock that never falls."""
-        ...
 
 
 class SystemClock:
@@ -157,15 +158,17 @@ def _shorten_longest(payload: object, cuts: list[str]) -> object:
         if isinstance(node, str):
             texts.append((len(node), pointer))
         for key, child in _children(node):
-            measure(child, f"{pointer}/{key}")
+            measure(child, f"{pointer}/{pointer_token(key)}")
 
     def rebuild(node: object, pointer: str) -> object:
         if pointer == target and isinstance(node, str):
             return node.removesuffix(mark)[: length // 2] + mark
         if isinstance(node, str) or not (children := _children(node)):
             return node
-        rebuilt = {key: rebuild(child, f"{pointer}/{key}") for key, child in children}
-        return rebuilt if hasattr(node, "keys") else list(rebuilt.values())
+        rebuilt = {
+            key: rebuild(child, f"{pointer}/{pointer_token(key)}") for key, child in children
+        }
+        return rebuilt if isinstance(node, Mapping) else list(rebuilt.values())
 
     measure(payload, "/payload")
     length, target = max(texts, default=(0, ""))
@@ -175,12 +178,16 @@ def _shorten_longest(payload: object, cuts: list[str]) -> object:
     return rebuild(payload, "/payload")
 
 
+def pointer_token(key: str) -> str:
+    """One step of a JSON Pointer (RFC 6901)."""
+    return key.replace("~", "~0").replace("/", "~1")
+
+
 def _children(node: object) -> list[tuple[str, object]]:
     if isinstance(node, (list, tuple)):
         return [(str(index), child) for index, child in enumerate(node)]
-    if hasattr(node, "keys"):
-        escaped = {str(key).replace("~", "~0").replace("/", "~1"): node[key] for key in node}  # type: ignore[attr-defined]
-        return list(escaped.items())
+    if isinstance(node, Mapping):
+        return [(str(key), child) for key, child in node.items()]
     return []
 
 

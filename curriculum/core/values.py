@@ -33,7 +33,7 @@ def value(cls: type[T]) -> type[T]:
     Instances compare and hash by their fields, like `@dataclass(frozen=True)`. Assigning to a
     field raises AttributeError; a wrong set of arguments raises TypeError.
     """
-    names = tuple(cls.__dict__.get("__annotations__") or cls.__annotations__)
+    names = tuple(cls.__annotations__)
     defaults = {name: cls.__dict__[name] for name in names if name in cls.__dict__}
 
     def __init__(self: T, *args: object, **given: object) -> None:
@@ -73,5 +73,5 @@ def value(cls: type[T]) -> type[T]:
         setattr(cls, method.__name__, method)
     for name in ("__setattr__", "__delattr__"):
         setattr(cls, name, refuse)
-    setattr(cls, "__match_args__", names)
+    cls.__match_args__ = names  # type: ignore[misc]
     return cls
