@@ -73,5 +73,5 @@ def value(cls: type[T]) -> type[T]:
         setattr(cls, method.__name__, method)
     for name in ("__setattr__", "__delattr__"):
         setattr(cls, name, refuse)
-    cls.__match_args__ = names  # type: ignore[misc]
+    type.__setattr__(cls, "__match_args__", names)
     return cls

@@ -1,0 +1,1 @@
+"""s03: a tool call, its one result, and the next request."""
