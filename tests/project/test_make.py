@@ -63,11 +63,11 @@ class Checkout:
         path.chmod(0o755)
         return str(path)
 
-    def lacking(self, module: str, text: str = "raise ImportError('not installed here')\n") -> str:
-        """A Python in which `import module` fails, or does what `text` says."""
+    def lacking(self, module: str) -> str:
+        """A Python in which `import module` fails."""
         folder = self.bin / f"no {module}"
         folder.mkdir()
-        (folder / f"{module}.py").write_text(text)
+        (folder / f"{module}.py").write_text("raise ImportError('not here')\n")
         return self.stub(LACKING, folder=folder)
 
 
@@ -183,10 +183,12 @@ def test_a_folder_that_cannot_be_written_is_one_line(checkout: Checkout) -> None
 
 
 def test_the_log_of_a_failure_is_shown_when_asked_for(checkout: Checkout) -> None:
-    python = checkout.lacking("venv", "if __name__ == '__main__': raise SystemExit('disk full')\n")
-    assert_one_line(checkout.make("demo", PYTHON=python), "could not make .venv", "VERBOSE=1")
-    loud = checkout.make("demo", PYTHON=python, VERBOSE="1")
-    assert loud.stderr.startswith("disk full\nset-up: ")
+    # A venv that is there, and fails when it is run.
+    (checkout.bin / "venv.py").write_text("if __name__ == '__main__': raise SystemExit('full')\n")
+    path = str(checkout.bin)
+    assert_one_line(checkout.make("demo", PYTHONPATH=path), "could not make .venv", "VERBOSE=1")
+    loud = checkout.make("demo", PYTHONPATH=path, VERBOSE="1")
+    assert loud.stderr.startswith("full\nset-up: ")
 
 
 def test_packages_that_cannot_be_installed_are_one_line(checkout: Checkout) -> None:
