@@ -173,6 +173,7 @@ class Ledger:
         }
         self._request = self._harness("model.request", again)
 
+    # region: delta
     def delta(self, text: str) -> None:
         """A piece of the answer arrived. It is shown; it is not state."""
         if not isinstance(text, str):
@@ -186,6 +187,8 @@ class Ledger:
         }
         self._shown.append(clean_text(text))
         self._model("model.delta", payload, self._request)
+
+    # endregion
 
     def unanswered(self, fault: BaseException) -> BaseException:
         """The request came to nothing: no message, and the text so far is for observers only."""
@@ -221,6 +224,7 @@ class Ledger:
             payload["usage"] = dict(turn.usage.__dict__)
         return self._model("model.response", payload, self._request)
 
+    # region: check
     def _check_answer(self, turn: ModelTurn) -> None:
         """Refuse an answer that cannot be trusted before anything of it is kept or run."""
         if self._shown and "".join(self._shown) != clean_text(turn.resolved_content):
@@ -234,6 +238,8 @@ class Ledger:
             if call.call_id in self._used_ids:
                 raise ProtocolError(f"the call_id {call.call_id!r} was used before")
             fresh.add(call.call_id)
+
+    # endregion
 
     # endregion
 

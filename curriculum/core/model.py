@@ -40,6 +40,7 @@ class Retry:
     wait_us: int
 
 
+# region: stream
 class StreamingModel(Protocol):
     """A model that shows its text while it arrives."""
 
@@ -60,6 +61,9 @@ def stream_turn(
         if isinstance(turn, ModelTurn):
             yield from (chunk for chunk in turn.chunks if chunk)
         yield turn
+
+
+# endregion
 
 
 class ScriptedModel:
