@@ -1,0 +1,1 @@
+"""Checks that keep prose true: commands are run, code is quoted by reference, links resolve."""

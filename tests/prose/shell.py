@@ -1,0 +1,119 @@
+"""Runs the commands of a page as a reader would: in a fresh copy of the project, from its root.
+
+`python3` is a bare Python, `.venv/bin/python` the locked environment that runs the tests. The
+environment holds PATH, HOME and LANG and nothing else. Exercises are those of the last commit, so
+that a learner who has done some of them still finds the pages true.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+BASE_PYTHON = os.path.realpath(getattr(sys, "_base_executable", sys.executable))
+COMMAND_SECONDS = 120
+EXERCISES = re.compile(r"curriculum/lessons/\w+/exercises\.py")
+
+
+@dataclass(frozen=True)
+class Command:
+    """One `$ ` line with its `> ` continuations, and the output the page shows under it."""
+
+    line: int
+    text: str
+    output: tuple[str, ...]
+
+
+def commands_of(line: int, body: tuple[str, ...]) -> list[Command]:
+    """The commands of a console block whose fence opens on `line`."""
+    commands: list[Command] = []
+    for number, shown in enumerate(body, line + 1):
+        if shown.startswith("$ "):
+            commands.append(Command(number, shown[2:], ()))
+        elif not commands:
+            raise ValueError(f"line {number}: a console block starts with a line '$ command'")
+        elif (shown + " ").startswith("> ") and not commands[-1].output:
+            last = commands[-1]
+            commands[-1] = Command(last.line, f"{last.text}\n{shown[2:]}", ())
+        else:
+            last = commands[-1]
+            commands[-1] = Command(last.line, last.text, (*last.output, shown))
+    return commands
+
+
+def matches(shown: tuple[str, ...], real: str) -> bool:
+    """Is `real` what the page shows? A line `...` is one line or more, `…` is text in a line."""
+    pattern = "".join(
+        r"(?:[^\n]*\n)+?"
+        if line == "..."
+        else "[^\n]+?".join(re.escape(part) for part in line.split("…")) + "\n"
+        for line in shown
+    )
+    if real and not real.endswith("\n"):
+        real += "\n"
+    return re.fullmatch(pattern, real) is not None
+
+
+class Shell:
+    """A copy of the project under `folder` in which commands are run."""
+
+    def __init__(self, root: Path, folder: Path) -> None:
+        self.root = folder / "checkout"
+        home, programs = folder / "home", folder / "bin"
+        for path in (self.root, home, programs):
+            path.mkdir(parents=True)
+        (programs / "python3").symlink_to(BASE_PYTHON)
+        self._env = {
+            "PATH": f"{programs}:/usr/bin:/bin",
+            "HOME": str(home),
+            "LANG": "C.UTF-8",
+        }
+        for name in _files(root):
+            copy = self.root / name
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(root / name, copy)
+            if EXERCISES.fullmatch(name):
+                _restore(root, name, copy)
+        locked = self.root / ".venv" / "bin" / "python"
+        locked.parent.mkdir(parents=True)
+        locked.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} "$@"\n')
+        locked.chmod(0o755)
+        (self.root / ".venv" / ".python").touch()
+
+    def run(self, command: str) -> tuple[str, int]:
+        """Run a command; returns what it printed (both streams) and its exit code."""
+        done = subprocess.run(
+            ["/bin/bash", "--noprofile", "--norc", "-c", command],
+            cwd=self.root,
+            env=self._env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=COMMAND_SECONDS,
+        )
+        return done.stdout.decode(errors="replace"), done.returncode
+
+
+def _files(root: Path) -> list[str]:
+    """What git tracks, and what it would if it were told to."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=root,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return [name for name in listed.stdout.split("\0") if name and (root / name).is_file()]
+
+
+def _restore(root: Path, name: str, copy: Path) -> None:
+    """Write the file as last committed, if it ever was."""
+    kept = subprocess.run(["git", "show", f"HEAD:{name}"], cwd=root, capture_output=True)
+    if kept.returncode == 0:
+        copy.write_bytes(kept.stdout)

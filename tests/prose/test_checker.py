@@ -1,0 +1,280 @@
+"""The checker itself, on bad samples: each kind of drift is found, and named where it stands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.golden import ROOT
+from tests.prose import checks
+from tests.prose.page import Page
+from tests.prose.shell import Shell, commands_of, matches
+
+SOURCE = """\
+import os
+
+
+class Box:
+    # region: all
+    def first(self):
+        return 1
+
+    # region: inner
+    def second(self):
+        return 2
+
+    # endregion
+
+    def third(self):
+        return 3
+
+    # endregion
+"""
+QUOTED = """\
+<!-- quote: box.py#inner -->
+```python
+def second(self):
+    return 2
+```
+"""
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "box.py").write_text(SOURCE)
+    (tmp_path / "Makefile").write_text("demo: venv\n\ttrue\n")
+    return tmp_path
+
+
+def page(root: Path, text: str, name: str = "page.md") -> Page:
+    (root / name).write_text(text)
+    return Page.read(root / name)
+
+
+def says(*outputs: str, code: int = 0):  # type: ignore[no-untyped-def]
+    """A shell that prints the outputs, one a command."""
+    left = list(outputs)
+    return lambda command: (left.pop(0), code)
+
+
+# Commands
+
+
+CONSOLE = """\
+```console
+$ first
+one
+two
+$ second
+three
+```
+"""
+
+
+def test_right_output_passes(root: Path) -> None:
+    assert list(checks.wrong_outputs(page(root, CONSOLE), says("one\ntwo\n", "three\n"))) == []
+
+
+def test_wrong_output_names_its_command(root: Path) -> None:
+    [problem] = checks.wrong_outputs(page(root, CONSOLE), says("one\ntwo\n", "four\n"))
+    assert problem.startswith("page.md:5: $ second\n")
+    assert "four" in problem
+
+
+def test_output_that_goes_on_is_wrong(root: Path) -> None:
+    [problem] = checks.wrong_outputs(page(root, CONSOLE), says("one\ntwo\nmore\n", "three\n"))
+    assert "$ first" in problem
+
+
+def test_output_of_a_command_that_shows_none_is_wrong(root: Path) -> None:
+    quiet = page(root, "```console\n$ first\n```\n")
+    assert list(checks.wrong_outputs(quiet, says(""))) == []
+    assert len(list(checks.wrong_outputs(quiet, says("something\n")))) == 1
+
+
+def test_a_command_that_fails_is_wrong_whatever_it_prints(root: Path) -> None:
+    found = list(checks.wrong_outputs(page(root, CONSOLE), says("one\ntwo\n", "three\n", code=1)))
+    assert len(found) == 2
+    assert "exit code 1" in found[0]
+
+
+@pytest.mark.parametrize(
+    ("shown", "real", "same"),
+    [
+        (("a", "...", "d"), "a\nb\nc\nd\n", True),
+        (("a", "...", "d"), "a\nd\n", False),
+        (("a", "..."), "a\nb\n", True),
+        (("a", "..."), "a\n", False),
+        (("...",), "", False),
+        (("took … s",), "took 0.25 s\n", True),
+        (("took … s",), "took 0.25\n s\n", False),
+        (("took … s",), "took  s\n", False),
+        (("a.c",), "abc\n", False),
+        (("a",), "a", True),
+        ((), "", True),
+    ],
+)
+def test_what_is_left_out_is_marked(shown: tuple[str, ...], real: str, same: bool) -> None:
+    assert matches(shown, real) is same
+
+
+def test_a_command_may_go_on_over_lines() -> None:
+    [command] = commands_of(10, ("$ cat <<END", "> text", ">", "> END", "text", "> quoted"))
+    assert command.text == "cat <<END\ntext\n\nEND"
+    assert command.output == ("text", "> quoted")
+    assert command.line == 11
+
+
+def test_output_without_a_command_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"line 4: a console block starts with"):
+        commands_of(3, ("output",))
+
+
+def test_wrong_outputs_can_be_written_anew_unless_something_is_left_out(root: Path) -> None:
+    text = "```console\n$ first\nold\n$ second\nold\n...\n```\n"
+    made = checks.update_outputs(page(root, text), says("second\nnew\n", "new\nand more\n"))
+    assert made.text == "```console\n$ first\nnew\nand more\n$ second\nold\n...\n```\n"
+
+
+def test_commands_run_in_a_copy_with_a_bare_python(tmp_path: Path) -> None:
+    shell = Shell(ROOT, tmp_path)
+    where, code = shell.run("pwd; touch made; env | cut -d= -f1 | sort | tr '\\n' ' '")
+    assert code == 0
+    assert where.splitlines()[0] == str(shell.root)
+    assert {"HOME", "LANG", "PATH"} <= set(where.splitlines()[1].split())
+    assert "VIRTUAL_ENV" not in where
+    assert not (ROOT / "made").exists()
+    alone, code = shell.run("python3 -c 'import sys; print(sys.prefix == sys.base_prefix)'")
+    assert (alone, code) == ("True\n", 0)
+    assert shell.run("exit 3") == ("", 3)
+
+
+# Quotes
+
+
+def test_a_quote_equals_its_region(root: Path) -> None:
+    assert list(checks.stale_quotes(page(root, QUOTED), root)) == []
+
+
+def test_a_region_is_dedented_and_holds_inner_regions_without_their_marks(root: Path) -> None:
+    outer = "\n".join(checks.region(root, "box.py#all"))
+    assert outer == (
+        "def first(self):\n    return 1\n\n"
+        "def second(self):\n    return 2\n\n"
+        "def third(self):\n    return 3"
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("return 2", "return 3", "not what box.py#inner says"),
+        ("    return 2\n", "", "not what box.py#inner says"),
+        ("box.py#inner", "box.py#gone", "box.py has no region 'gone'"),
+        ("box.py#inner", "gone.py#inner", "there is no file gone.py"),
+        ("<!-- quote: box.py#inner -->\n", "", "quotes no file"),
+        ("-->\n", "-->\nA sentence between.\n", "quotes no file"),
+        ("```python", "```yaml", "is not checked"),
+    ],
+)
+def test_a_stale_quote_is_found(root: Path, old: str, new: str, problem: str) -> None:
+    assert old in QUOTED
+    [found] = checks.stale_quotes(page(root, QUOTED.replace(old, new)), root)
+    assert problem in found
+
+
+def test_quotes_are_written_anew_from_their_files(root: Path) -> None:
+    stale = page(
+        root, "before\n\n" + QUOTED.replace("return 2", "return 3\n    # old") + "\nafter\n"
+    )
+    assert checks.update_quotes(stale, root).text == "before\n\n" + QUOTED + "\nafter\n"
+
+
+# Links and names
+
+
+def test_links_that_lead_somewhere_pass(root: Path) -> None:
+    page(root, '# Über `uns` & more\n\n## Twice\n\n## Twice\n<a id="term"></a>\n', "other.md")
+    text = (
+        "# Here\n[a](other.md) [b](other.md#über-uns--more) [c](other.md#twice-1) [d](#here) "
+        "[e](other.md#term) [f](box.py) [g](https://example.org/) `[h](gone.md)`\n"
+        "```text\n[i](gone.md)\n```\n"
+    )
+    assert list(checks.dead_links(page(root, text), root)) == []
+
+
+@pytest.mark.parametrize(
+    "target",
+    ["gone.md", "#gone", "other.md#gone", "box.py#L3", "../../outside.md", "http://example.org/"],
+)
+def test_a_dead_link_is_found(root: Path, target: str) -> None:
+    page(root, "# Other\n", "other.md")
+    [problem] = checks.dead_links(page(root, f"# Here\n\n[text]({target})\n"), root)
+    assert problem.startswith("page.md:3: ")
+
+
+@pytest.mark.parametrize(
+    ("code", "known"),
+    [
+        ("curriculum/core/loop.py", True),
+        ("curriculum/core/gone.py", False),
+        ("python3 -m curriculum.lessons.s01_agent_loop.demo", True),
+        ("python3 -m curriculum.gone", False),
+        ("make demo", True),
+        ("make gone", False),
+        ("make it so", False),
+        ("anything else", True),
+    ],
+)
+def test_names_in_inline_code_are_looked_up(root: Path, code: str, known: bool) -> None:
+    found = list(checks.unknown_names(page(root, f"See `{code}`.\n"), ROOT))
+    assert len(found) == (not known)
+
+
+def test_an_exercise_that_the_stubs_do_not_define_is_found(root: Path) -> None:
+    stubs = "def first():\n    ...\n\nSECOND = 2\n\nclass Third:\n    pass\n"
+    text = "### A · `first`\n### B · `SECOND`\n### C · `Third`\n### D · `fourth`\n"
+    [problem] = checks.exercise_names(page(root, text), stubs)
+    assert problem == "page.md:4: exercises.py defines no fourth"
+
+
+# Shape
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("# T\n## One\n", "'Two' is missing"),
+        ("# T\n## Two\n## One\n", "not in order"),
+        ("# T\n## One\n## Two\n## More\n", "'More' is not one of a lesson"),
+        ("## One\n## Two\n", "one title"),
+    ],
+)
+def test_a_missing_section_is_found(root: Path, text: str, problem: str) -> None:
+    assert list(checks.missing_sections(page(root, "# T\n## One\n## Two\n"), ("One", "Two"))) == []
+    [found] = checks.missing_sections(page(root, text), ("One", "Two"))
+    assert problem in found
+
+
+ENGLISH = "# Title\n\n## Part\n\nSee [this](#part), [that](../zh/x.md).\n\n" + CONSOLE + QUOTED
+CHINESE = "# 标题\n\n## 部分\n\n见[此处](#部分)、[那里](../en/x.md)。\n\n" + CONSOLE + QUOTED
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "part"),
+    [
+        ("## 部分", "### 部分", "headings"),
+        ("## 部分", "## 部分\n\n## 多余", "headings"),
+        ("[那里](../en/x.md)", "那里", "links"),
+        ("../en/x.md", "../en/y.md", "links"),
+        ("three", "four", "commands and outputs"),
+        ("box.py#inner", "box.py#all", "blocks"),
+    ],
+)
+def test_languages_that_differ_are_found(root: Path, old: str, new: str, part: str) -> None:
+    english = page(root, ENGLISH, "english.md")
+    assert list(checks.differences(english, page(root, CHINESE, "chinese.md"))) == []
+    assert old in CHINESE
+    [found] = checks.differences(english, page(root, CHINESE.replace(old, new), "chinese.md"))
+    assert f"differ in their {part}" in found

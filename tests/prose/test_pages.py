@@ -1,0 +1,81 @@
+"""Every page is true: its commands print what it shows, its code is ours, its links lead somewhere.
+
+Both languages of a page have the same headings, commands, quotes and links.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.golden import ROOT
+from tests.prose import checks
+from tests.prose.page import Page
+from tests.prose.pages import SECTIONS, all_pages, lessons, pairs
+from tests.prose.shell import Shell
+
+
+def named(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+PAGES = pytest.mark.parametrize("path", all_pages(), ids=named)
+LESSONS = pytest.mark.parametrize("path", [*lessons("en"), *lessons("zh")], ids=named)
+
+
+def test_there_are_pages_in_two_languages() -> None:
+    assert ROOT / "README.md" in all_pages()
+    assert [path.name for path in lessons("en")] == [path.name for path in lessons("zh")]
+    assert lessons("en")
+
+
+@PAGES
+def test_commands_print_what_the_page_shows(path: Path, tmp_path: Path) -> None:
+    page = Page.read(path)
+    if any(fence.language == "console" for fence in page.fences):
+        shell = Shell(ROOT, tmp_path)
+        assert "\n".join(checks.wrong_outputs(page, shell.run)) == ""
+
+
+@PAGES
+def test_code_is_quoted_from_real_files(path: Path) -> None:
+    assert list(checks.stale_quotes(Page.read(path), ROOT)) == []
+
+
+@PAGES
+def test_links_lead_somewhere(path: Path) -> None:
+    assert list(checks.dead_links(Page.read(path), ROOT)) == []
+
+
+@PAGES
+def test_names_in_the_text_exist(path: Path) -> None:
+    assert list(checks.unknown_names(Page.read(path), ROOT)) == []
+
+
+@LESSONS
+def test_a_lesson_has_every_section(path: Path) -> None:
+    language = ("en", "zh").index(path.parent.name)
+    sections = tuple(names[language] for names in SECTIONS)
+    assert list(checks.missing_sections(Page.read(path), sections)) == []
+
+
+@LESSONS
+def test_exercises_of_a_lesson_are_those_of_its_stubs(path: Path) -> None:
+    stubs = ROOT / "curriculum" / "lessons" / path.stem / "exercises.py"
+    page = Page.read(path)
+    assert list(checks.exercise_names(page, stubs.read_text("utf-8"))) == []
+
+
+@LESSONS
+def test_a_lesson_shows_its_demo_and_asks_five_questions(path: Path) -> None:
+    page = Page.read(path)
+    commands = [line for f in page.fences if f.language == "console" for line in f.lines]
+    demo = f"$ python3 -m curriculum.lessons.{path.stem}.demo"
+    assert any(line.startswith(demo) for line in commands)
+    assert page.text.count("<details>") == page.text.count("</details>") == 5
+
+
+@pytest.mark.parametrize(("english", "chinese"), pairs(), ids=lambda path: path.name)
+def test_both_languages_say_the_same(english: Path, chinese: Path) -> None:
+    assert list(checks.differences(Page.read(english), Page.read(chinese))) == []
