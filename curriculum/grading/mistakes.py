@@ -14,6 +14,9 @@ from pathlib import Path
 
 __unittest = True  # unittest leaves the frames of this module out of what it shows
 
+GRADING = Path(__file__).parent
+OURS = (GRADING, GRADING.parent / "core")
+
 
 def mistake(expected: str, saw: str, look: str) -> AssertionError:
     """The failure to raise. `look` names lesson and section, for example `s01, "Mental model"`."""
@@ -42,8 +45,7 @@ def attempt(what: str, look: str) -> Iterator[None]:
 def place(fault: BaseException) -> str:
     """Where the fault arose, as ` (file, line N)`: the last frame outside core and grading."""
     frames = traceback.extract_tb(fault.__traceback__)
-    ours = ("core", "grading")
-    theirs = [frame for frame in frames if Path(frame.filename).parent.name not in ours]
+    theirs = [frame for frame in frames if Path(frame.filename).parent not in OURS]
     if not theirs:
         return ""
     return f" ({Path(theirs[-1].filename).name}, line {theirs[-1].lineno})"

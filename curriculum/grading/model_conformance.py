@@ -23,7 +23,7 @@ from curriculum.grading.mistakes import collect, mistake, quote
 
 __unittest = True
 
-STEPS = 's01, "Build the loop step by step"'
+STEPS = 's01, "Step by step"'
 DEEP = 's01, "Exercises", D'
 
 

@@ -15,7 +15,7 @@ from curriculum.grading.transition_table import Row, check_table
 __unittest = True
 
 OBSERVE = 's01, "Run it and observe it"'
-BOUND = 's01, "Build the loop step by step", step 4'
+BOUND = 's01, "Step by step", step 4'
 INVARIANTS = 's01, "Invariants"'
 DESIGN = 's01, "Exercises", C'
 
