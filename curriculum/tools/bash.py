@@ -9,21 +9,22 @@ process that leaves the session can outlive it. Nothing of this is a sandbox.
 from __future__ import annotations
 
 import os
-import signal
 import time
 
 from curriculum.core.errors import PreparationError
 from curriculum.core.tools import Prepared, ToolDefinition, ToolResult
 from curriculum.core.values import TYPE_CHECKING
 from curriculum.tools.arguments import read_command
+from curriculum.tools.bounds import Launch
 from curriculum.tools.capture import Capture
 from curriculum.tools.environment import check_environment, minimal_environment
-from curriculum.tools.process import Ending, Launch, run_bounded
+from curriculum.tools.process import run_bounded
+from curriculum.tools.report import report, shown_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
-    from curriculum.core.tools import ResultStatus, RunningCall
+    from curriculum.core.tools import RunningCall
 
 NOTICE = "runs with your account's permissions; there is no sandbox"
 
@@ -71,7 +72,7 @@ class Bash:
     def definition(self) -> ToolDefinition:
         description = (
             "Run one command with /bin/bash and get its output and exit code. Every command "
-            f"starts afresh in {_shown_path(self._directory)}, without input or terminal; it is "
+            f"starts afresh in {shown_path(self._directory)}, without input or terminal; it is "
             f"stopped after {self._timeout_seconds:g} s or {self._output_limit} bytes of output, "
             "and what it leaves in the background is stopped when it ends."
         )
@@ -97,7 +98,7 @@ class Bash:
         command = read_command(arguments)
         if not os.path.isdir(self._directory):
             raise PreparationError(
-                f"the directory {_shown_path(self._directory)} is gone; nothing ran, and no "
+                f"the directory {shown_path(self._directory)} is gone; nothing ran, and no "
                 "command can run until it is back"
             )
         action = Launch(
@@ -109,7 +110,7 @@ class Bash:
         )
         display = {
             "command": command,
-            "directory": _shown_path(self._directory),
+            "directory": shown_path(self._directory),
             "environment": dict(self._environment),
             "timeout_seconds": self._timeout_seconds,
             "output_limit_bytes": self._output_limit,
@@ -129,79 +130,9 @@ class Bash:
         try:
             ending = run_bounded(action, capture, call.cancel, self._now)
         except OSError as fault:
-            where = f" ({_shown_path(fault.filename)})" if fault.filename else ""
+            where = f" ({shown_path(fault.filename)})" if fault.filename else ""
             note = f"bash could not be started: {fault.strerror}{where}; nothing ran"
             return ToolResult("failed", notes=(note,))
-        return _result(action, capture, ending)
+        return report(action, capture, ending)
 
     # endregion
-
-
-def _result(launch: Launch, capture: Capture, ending: Ending) -> ToolResult:
-    code = ending.code
-    status: ResultStatus = "completed"
-    reason: str | None = None
-    if ending.cause != "exit":
-        status, reason = "failed", ending.cause
-    elif code is None:
-        status = "unknown"
-    elif code:
-        status, reason = "failed", ("signal" if code < 0 else None)
-    notes = (*_how_it_ended(launch, ending), *_what_is_left(ending), *_what_was_printed(capture))
-    return ToolResult(status, _labelled(capture), code, capture.overflowed, reason, notes)
-
-
-def _how_it_ended(launch: Launch, ending: Ending) -> Iterator[str]:
-    if ending.cause == "timeout":
-        yield f"timed out after {launch.timeout_seconds:g} s; the command was killed"
-    elif ending.cause == "output-limit":
-        kept = f"the first {launch.output_limit_bytes} bytes"
-        yield f"output limit: only {kept} were kept, and what still ran was killed"
-    elif ending.cause == "cancelled":
-        yield "cancelled; the command was killed"
-    elif ending.code is None:
-        yield "the exit status was lost, as the harness runs with SIGCHLD ignored"
-    elif ending.code < 0:
-        yield f"killed by {_signal_name(-ending.code)}"
-
-
-def _what_is_left(ending: Ending) -> Iterator[str]:
-    if ending.held:
-        yield "a leftover process kept the output open after the shell had exited"
-    if ending.stopped:
-        yield "processes left running in the background were killed"
-    if ending.escaped:
-        yield "still running: a process that left the shell's session or cannot be killed"
-
-
-def _what_was_printed(capture: Capture) -> Iterator[str]:
-    if capture.sizes["stderr"]:
-        yield ", ".join(f"{stream}: {size} bytes" for stream, size in capture.sizes.items())
-    elif not capture.sizes["stdout"]:
-        yield "there was no output"
-
-
-def _labelled(capture: Capture) -> str:
-    """stdout as it is; with anything on stderr, both under a line that names them.
-
-    The text cannot forge the sizes in the notes, which say where one ends and the other begins.
-    """
-    stdout, stderr = capture.text("stdout"), capture.text("stderr")
-    if not stderr:
-        return stdout
-    if not stdout:
-        return f"[stderr]\n{stderr}"
-    end = "" if stdout.endswith("\n") else "\n"
-    return f"[stdout]\n{stdout}{end}[stderr]\n{stderr}"
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return f"{signal.Signals(number).name} (signal {number})"
-    except ValueError:
-        return f"signal {number}"
-
-
-def _shown_path(path: str) -> str:
-    r"""A path that can be written as UTF-8: bytes that are no UTF-8 are shown as `\xff`."""
-    return os.fsencode(path).decode(errors="backslashreplace")

@@ -1,65 +1,23 @@
-"""One bounded run of bash: start it, watch it, and leave nothing behind.
+"""One bounded run: start the shell, watch it, clean up, whatever interrupts on the way.
 
-The shell is a session of its own with /dev/null as its input, so it reaches neither the terminal
-nor the next line that the user types. Three bounds hold whatever it does: time, bytes, and the
-wait for pipes that outlive it. End of output is not exit and exit is not end of output: both are
-watched. However a run ends, the shell is reaped and the session is swept.
+Ctrl+C during a run becomes a cancellation, so that it loses neither the process nor the result.
 """
 
 from __future__ import annotations
 
-import os
-import selectors
 import signal
-import subprocess
 import threading
-import time
 from contextlib import contextmanager
 
-from curriculum.core.values import TYPE_CHECKING, value
-from curriculum.tools import survivors
+from curriculum.core.values import TYPE_CHECKING
+from curriculum.tools.shell import Shell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from typing import Literal
 
     from curriculum.core.seams import CancelToken
-    from curriculum.tools.capture import Capture, Stream
-
-    Cause = Literal["exit", "timeout", "output-limit", "cancelled"]
-
-POLL_SECONDS = 0.1  # how late a cancellation may be noticed
-BLIND_POLL_SECONDS = 0.01  # how late an exit may be, where there are no pidfds (macOS)
-INHERITED_PIPE_SECONDS = 0.25
-READ_BYTES = 64 * 1024
-REAP_SECONDS = 2.0  # a killed process may hang in the kernel; nothing can hurry it
-
-
-@value
-class Launch:
-    """Exactly what runs: the command, where, with which environment, within which bounds."""
-
-    command: str
-    directory: str
-    environment: tuple[tuple[str, str], ...]
-    timeout_seconds: float
-    output_limit_bytes: int
-
-
-@value
-class Ending:
-    """How a run ended.
-
-    `code` is the exit code, negative for the signal that killed the shell, None when it was
-    stopped by us or its status was lost. `held`: a pipe outlived the shell by 250 ms. `stopped`:
-    the shell had left processes behind, and they were killed. `escaped`: somebody still runs.
-    """
-
-    cause: Cause
-    code: int | None
-    held: bool
-    stopped: bool
-    escaped: bool
+    from curriculum.tools.bounds import Ending, Launch
+    from curriculum.tools.capture import Capture
 
 
 # region: run
@@ -102,173 +60,3 @@ def _interrupts_cancel(cancel: CancelToken) -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-class Shell:
-    """A running bash and the read ends of its two pipes."""
-
-    def __init__(self, launch: Launch, capture: Capture, now: Callable[[], float]) -> None:
-        self._capture = capture
-        self._now = now
-        self._code: int | None = None
-        self._exited = self._reaped = self._held = self._stopped = self._escaped = False
-        self._selector = selectors.DefaultSelector()
-        self._fds: list[int] = []
-        try:
-            self._process = self._start(launch)
-        except BaseException:
-            self._close()
-            raise
-        self._pid = self._process.pid
-        self._exit_fd: int | None = None
-        try:
-            self._exit_fd = os.pidfd_open(self._pid)
-        except (AttributeError, OSError):
-            return
-        self._fds.append(self._exit_fd)
-        self._selector.register(self._exit_fd, selectors.EVENT_READ, None)
-
-    def _start(self, launch: Launch) -> subprocess.Popen[bytes]:
-        writers = []
-        try:
-            for stream in ("stdout", "stderr"):
-                reader, writer = os.pipe()
-                self._fds.append(reader)
-                writers.append(writer)
-                os.set_blocking(reader, False)
-                self._selector.register(reader, selectors.EVENT_READ, stream)
-            return subprocess.Popen(
-                ["/bin/bash", "--noprofile", "--norc", "-c", launch.command],
-                stdin=subprocess.DEVNULL,
-                stdout=writers[0],
-                stderr=writers[1],
-                cwd=launch.directory,
-                env=dict(launch.environment),
-                start_new_session=True,  # set before bash runs, so a group is there to be killed
-                close_fds=True,
-            )
-        finally:
-            for writer in writers:
-                os.close(writer)
-
-    # region: watch
-    def watch(self, timeout_seconds: float, cancel: CancelToken) -> Cause:
-        """Collect output until the shell and its pipes are done, or a bound is reached."""
-        deadline = self._now() + timeout_seconds
-        while not self._exited:
-            self._collect(deadline - self._now())
-            if self._capture.overflowed:
-                return "output-limit"
-            if not self._exited and cancel.cancelled:
-                return "cancelled"
-            if not self._exited and self._now() >= deadline:
-                return "timeout"
-        self._empty_pipes()
-        deadline = self._now() + INHERITED_PIPE_SECONDS
-        while self._open_pipes() and not self._capture.overflowed:
-            if cancel.cancelled:
-                return "cancelled"
-            if self._now() >= deadline:
-                self._held = True
-                break
-            self._collect(deadline - self._now())
-        return "output-limit" if self._capture.overflowed else "exit"
-
-    # endregion
-
-    def _empty_pipes(self) -> None:
-        """Take all that is in the pipes now: no clock may lose it, the cap bounds it."""
-        while not self._capture.overflowed and self._collect(0):
-            pass
-
-    def _open_pipes(self) -> int:
-        return sum(key.data is not None for key in self._selector.get_map().values())
-
-    def _collect(self, seconds: float) -> bool:
-        """Wait at most so long (and 100 ms) for output or exit. True if there was output."""
-        longest = POLL_SECONDS if self._exit_fd is not None else BLIND_POLL_SECONDS
-        progress = False
-        for key, _ in self._selector.select(max(0.0, min(seconds, longest))):
-            if key.data is None:
-                self._exited = True
-                self._selector.unregister(key.fd)
-            else:
-                progress = self._read(key.fd, key.data) or progress
-        if self._exit_fd is None and not self._reaped:
-            self._reap(os.WNOHANG)
-        return progress
-
-    def _read(self, fd: int, stream: Stream) -> bool:
-        try:
-            data = os.read(fd, READ_BYTES)
-        except BlockingIOError:
-            return False
-        if not data:
-            self._selector.unregister(fd)
-        self._capture.add(stream, data)
-        return bool(data)
-
-    def _reap(self, flags: int = 0) -> None:
-        """Take the shell's status. Its number is not ours to signal any more afterwards."""
-        try:
-            pid, status = os.waitpid(self._pid, flags)
-        except ChildProcessError:  # SIGCHLD is ignored here, so the kernel has dropped the status
-            pid, status = self._pid, None
-        if pid == self._pid:
-            self._exited = self._reaped = True
-            self._code = None if status is None else os.waitstatus_to_exitcode(status)
-            self._process.returncode = self._code or 0
-
-    # region: finish
-    def finish(self, cause: Cause) -> Ending:
-        """Stop what still runs, reap, take what is left in the pipes. May be called again."""
-        if not self._reaped:
-            if cause == "exit":
-                self._reap()
-            else:
-                self._stop()
-        if self._fds:
-            if self._reaped and not survivors.session_is_empty(self._pid, self._fds[0]):
-                self._stop_leftovers()
-            self._drain(0.0 if cause == "exit" and not self._stopped else INHERITED_PIPE_SECONDS)
-            self._close()
-        if cause == "exit" and self._capture.overflowed:
-            cause = "output-limit"
-        self._capture.close(whole=cause == "exit")
-        code = self._code if cause == "exit" else None
-        return Ending(cause, code, self._held, self._stopped, self._escaped)
-
-    # endregion
-
-    def _stop(self) -> None:
-        members = survivors.snapshot(self._pid)
-        survivors.kill_group(self._pid)
-        self._escaped = not survivors.sweep(self._pid, members)
-        for _ in range(int(REAP_SECONDS / BLIND_POLL_SECONDS)):
-            self._reap(os.WNOHANG)
-            if self._reaped:
-                return
-            time.sleep(BLIND_POLL_SECONDS)
-        self._escaped = True
-
-    def _stop_leftovers(self) -> None:
-        members = survivors.snapshot(self._pid)
-        killed = survivors.kill_group(self._pid)
-        self._stopped = bool(members) or (killed and not survivors.can_look())
-        if not survivors.sweep(self._pid, members):
-            self._escaped = True
-
-    def _drain(self, seconds: float) -> None:
-        """Take what the stopped processes left in the pipes. Who still holds one has escaped."""
-        self._empty_pipes()
-        deadline = self._now() + seconds
-        while self._open_pipes():
-            if self._now() >= deadline:
-                self._escaped = True
-                return
-            self._collect(deadline - self._now())
-
-    def _close(self) -> None:
-        self._selector.close()
-        while self._fds:
-            os.close(self._fds.pop())
