@@ -72,6 +72,7 @@ class CallRunner:
 
     # endregion
 
+    # region: admit
     def _admit(self, call: ToolCall) -> Admitted | ToolResult:
         """Prepare the call and have it allowed, or give the result that says why not."""
         try:
@@ -92,6 +93,8 @@ class CallRunner:
                 return ToolResult("denied", refusal)
         self._ledger.spent(self._budget.reserve("call", self._ledger.messages))
         return Admitted(prepared, cause)
+
+    # endregion
 
     def _decide(self, call: ToolCall, prepared: Prepared) -> tuple[Decision, Event]:
         """Ask about exactly this call. Every question gets one decision on record."""
