@@ -1,0 +1,45 @@
+"""`python -m curriculum.trace COMMAND`: what can be done with a trace file."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import NoReturn
+
+from curriculum.trace import command_validate
+
+USAGE, INTERRUPTED, CLOSED_PIPE, IO_FAULT = 64, 130, 141, 74
+
+
+class _Parser(argparse.ArgumentParser):
+    """Wrong usage has exit code 64: the codes 1 to 3 are verdicts."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(USAGE, f"{self.prog}: {message}; see {self.prog} --help\n")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command; returns its exit code."""
+    parser = _Parser(prog="python -m curriculum.trace", description=__doc__)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Parser)
+    command_validate.add_parser(commands)
+    try:
+        given = parser.parse_args(arguments)
+        code: int = given.run(given)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Python flushes stdout once more on its way out; give it somewhere that takes the bytes.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return CLOSED_PIPE
+    except OSError as fault:
+        print(f"curriculum.trace: {fault.strerror or fault}", file=sys.stderr)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return IO_FAULT
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

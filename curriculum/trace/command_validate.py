@@ -1,0 +1,185 @@
+"""`python -m curriculum.trace validate`: verdicts of files, and one exit code for all.
+
+0 complete, 1 invalid, 2 open, 3 torn; of several files the worst: 1, then 3, then 2. What is not
+about a trace has codes of its own: 64 wrong usage, 66 a file that cannot be read (whatever the
+other files are), 69 no JSON Schema library, 74 a fault while reading or writing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sqlite3
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import BinaryIO, TypeVar
+
+from curriculum.trace.codes import WORST_FIRST, Verdict
+from curriculum.trace.engines import Engine, MissingLibraryError, make_engine
+from curriculum.trace.report import as_json, as_text, shown_name
+from curriculum.trace.validate import DEFAULT_LIMIT, Options, Report, validate
+
+USAGE, NO_INPUT, UNAVAILABLE, IO_FAULT = 64, 66, 69, 74
+SHORTEST_SECRET = 4
+PATIENCE_SECONDS = 1.0
+
+Parser = TypeVar("Parser", bound=argparse.ArgumentParser)
+
+
+class RefusedError(Exception):
+    """The command cannot be done as asked."""
+
+    def __init__(self, message: str, exit_code: int) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
+
+
+def add_parser(commands: argparse._SubParsersAction[Parser]) -> None:
+    """Add the `validate` subcommand."""
+    parser = commands.add_parser(
+        "validate",
+        help="check traces: shape, order and meaning",
+        description="Check Trace 0.1 files: the shape of each event and what they mean together.",
+        epilog="Exit code: 0 complete, 1 invalid, 2 open (no session.stop yet), 3 torn (the last "
+        "line is not whole); of several files the worst: 1, then 3, then 2. "
+        "64 usage, 66 a file cannot be read, 69 a library is missing, 74 no room or no output.",
+    )
+    parser.add_argument("files", nargs="+", metavar="FILE", help="a trace; - is standard input")
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="json: JSONL")
+    parser.add_argument("--strict", action="store_true", help="an unknown type is an error")
+    parser.add_argument(
+        "--secret-file",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="planted secrets, one a line, that must be nowhere in the bytes",
+    )
+    parser.add_argument(
+        "--canary", metavar="TEXT", action="append", default=[], help="one more planted secret"
+    )
+    parser.add_argument(
+        "--max-errors",
+        metavar="N",
+        type=_count,
+        default=DEFAULT_LIMIT,
+        help="show at most N errors a file (default: %(default)s); all are counted",
+    )
+    parser.add_argument(
+        "--engine",
+        choices=("auto", "fast", "plain"),
+        default="auto",
+        help="fast: jsonschema-rs and orjson; plain: jsonschema; the same verdicts",
+    )
+    parser.set_defaults(run=run)
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0")
+    return int(text)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Validate each file; returns the exit code."""
+    try:
+        options = Options(
+            is_strict=arguments.strict, secrets=_secrets(arguments), limit=arguments.max_errors
+        )
+        engine = make_engine(arguments.engine)
+    except RefusedError as refused:
+        return _complain(str(refused), refused.exit_code)
+    except (MissingLibraryError, FileNotFoundError) as missing:
+        return _complain(str(missing), UNAVAILABLE)
+    verdicts, fault = set(), 0
+    for name in arguments.files:
+        try:
+            report = _validate_file(name, engine, options)
+        except RefusedError as refused:
+            fault = max(fault, _complain(str(refused), refused.exit_code))
+            continue
+        verdicts.add(report.verdict)
+        _show(name, report, arguments.format)
+    return fault or next((verdict for verdict in WORST_FIRST if verdict in verdicts), Verdict(0))
+
+
+def _complain(message: str, exit_code: int) -> int:
+    print(f"validate: {message}", file=sys.stderr)
+    return exit_code
+
+
+def _show(name: str, report: Report, format: str) -> None:
+    if format == "json":
+        print(json.dumps(as_json(name, report)), flush=True)
+        return
+    for line in as_text(name, report):
+        print(line)
+    sys.stdout.flush()
+
+
+def _secrets(arguments: argparse.Namespace) -> tuple[str, ...]:
+    """The planted secrets. Raises RefusedError for one that would be found by chance."""
+    secrets = list(arguments.canary)
+    for name in arguments.secret_file:
+        try:
+            secrets += filter(None, Path(name).read_text("utf-8").splitlines())
+        except OSError as fault:
+            raise RefusedError(f"{shown_name(name)}: {_reason(fault)}", NO_INPUT) from None
+        except UnicodeDecodeError:
+            raise RefusedError(f"{shown_name(name)}: the secrets are not UTF-8", NO_INPUT) from None
+    if any(len(secret) < SHORTEST_SECRET for secret in secrets):
+        raise RefusedError(f"a secret has at least {SHORTEST_SECRET} characters", USAGE)
+    if any("\ud800" <= char <= "\udfff" for secret in secrets for char in secret):
+        raise RefusedError("a secret is not UTF-8", USAGE)
+    return tuple(secrets)
+
+
+def _validate_file(name: str, engine: Engine, options: Options) -> Report:
+    """Raises RefusedError when the file cannot be read."""
+    try:
+        if name == "-":
+            return _validate_stream(sys.stdin.buffer, "standard input", engine, options)
+        with open(name, "rb") as file:
+            return _validate_stream(file, name, engine, options)
+    except sqlite3.Error as fault:
+        raise RefusedError(
+            f"no room for the ids of {shown_name(name)}: {fault}", IO_FAULT
+        ) from None
+    except ValueError as fault:  # a name with NUL in it
+        raise RefusedError(f"{shown_name(name)}: {fault}", NO_INPUT) from None
+    except OSError as fault:
+        raise RefusedError(f"{shown_name(name)}: {_reason(fault)}", NO_INPUT) from None
+
+
+def _reason(fault: OSError) -> str:
+    if isinstance(fault, IsADirectoryError):
+        return "is a directory; name the .jsonl files in it"
+    return (fault.strerror or str(fault)).lower()
+
+
+def _validate_stream(file: BinaryIO, name: str, engine: Engine, options: Options) -> Report:
+    descriptor = file.fileno()
+    total = os.fstat(descriptor).st_size
+    progress = _progress(shown_name(name), total) if sys.stderr.isatty() else None
+    try:
+        return validate(lambda size: os.read(descriptor, size), engine, options, progress)
+    finally:
+        if progress:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+def _progress(name: str, total: int) -> Callable[[int], None]:
+    """A line on the terminal, once reading has taken a while."""
+    last = time.monotonic()
+
+    def show(done: int) -> None:
+        nonlocal last
+        if time.monotonic() - last < PATIENCE_SECONDS:
+            return
+        last = time.monotonic()
+        share = f" of {total // 1_000_000}" if total else ""
+        print(f"\r{name}: {done // 1_000_000}{share} MB", end="", file=sys.stderr, flush=True)
+
+    return show

@@ -1,0 +1,75 @@
+"""A report as text for people, or as one JSON object for programs.
+
+Nothing from the file reaches the terminal raw: values are quoted where messages are made, and the
+file's own name is escaped here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from curriculum.trace.codes import Verdict
+from curriculum.trace.findings import Finding
+from curriculum.trace.validate import Report
+
+VERDICT_NOTES = {
+    Verdict.COMPLETE: "",
+    Verdict.INVALID: "",
+    Verdict.OPEN: ": no session.stop yet",
+    Verdict.TORN: ": the last line is not whole",
+}
+
+
+def shown_name(name: str) -> str:
+    """A file's name on one line, whatever is in it."""
+    plain = name.encode("utf-8", "backslashreplace").decode()
+    return plain if plain.isprintable() else ascii(plain)
+
+
+def as_text(name: str, report: Report) -> Iterator[str]:
+    """The verdict, then each finding with its fix on the line below."""
+    counts = [_count(report.events, "event")]
+    if report.error_count:
+        counts.append(_count(report.error_count, "error"))
+    if report.warning_count:
+        counts.append(_count(report.warning_count, "warning"))
+    verdict = report.verdict
+    note = VERDICT_NOTES[verdict]
+    yield f"{shown_name(name)}: {verdict.name.lower()}{note} ({', '.join(counts)})"
+    for finding in report.findings:
+        yield from _finding_as_text("", finding)
+    kept = sum(finding.code != "F04" for finding in report.findings)
+    if report.error_count > kept:
+        codes = ", ".join(f"{code} {count}" for code, count in report.codes.items())
+        yield f"  {report.error_count - kept} more errors are not shown; by code: {codes}"
+    for warning in report.warnings:
+        yield from _finding_as_text("warning ", warning)
+    if report.warning_count > len(report.warnings):
+        yield f"  {report.warning_count - len(report.warnings)} more warnings are not shown"
+
+
+def _finding_as_text(kind: str, finding: Finding) -> Iterator[str]:
+    pointer = f"{json.dumps(finding.pointer)[1:-1]}: " if finding.pointer else ""
+    yield f"  line {finding.line}: {kind}{finding.code} {pointer}{finding.message}"
+    yield f"    fix: {finding.fix}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" + ("" if number == 1 else "s")
+
+
+def as_json(name: str, report: Report) -> dict[str, object]:
+    """The report as plain data: everything that the text says."""
+    return {
+        "file": name.encode("utf-8", "backslashreplace").decode(),
+        "verdict": report.verdict.name.lower(),
+        "exit_code": int(report.verdict),
+        "events": report.events,
+        "bytes": report.bytes_read,
+        "error_count": report.error_count,
+        "codes": report.codes,
+        "errors": [finding.as_json() for finding in report.findings],
+        "warning_count": report.warning_count,
+        "warnings": [warning.as_json() for warning in report.warnings],
+    }

@@ -1,0 +1,259 @@
+"""Tool calls from proposal to result, and the approvals between: T01-T09, A01-A06.
+
+Only the calls of the latest response are open, so memory is bounded by what is open. The ids of
+the turn are kept as ranges (or on disk), since T02 looks back to the last user.message.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from curriculum.trace.findings import quote
+from curriculum.trace.ids import IdSet
+from curriculum.trace.now import Now, is_masked
+
+MOST_LATE = 1000
+NEVER_STARTED = frozenset({"denied", "not_executed", "invalid_arguments", "unknown_tool"})
+
+
+@dataclass
+class Approval:
+    """The latest question about a call. `excused` says that it is in no further finding."""
+
+    approval_id: str
+    line: int
+    decision: str = ""
+    excused: bool = False
+
+
+@dataclass
+class Call:
+    """A proposed call on its way to its one result."""
+
+    line: int
+    status: str = ""
+    starts: int = 0
+    outputs: int = 0
+    approval: Approval | None = None
+    is_late: bool = False
+
+
+class ToolRules:
+    """Judges tool calls and approvals."""
+
+    def __init__(self, now: Now) -> None:
+        self._now = now
+        self._calls: dict[str, Call] = {}
+        self._turn_ids = IdSet()
+        self._proposed: dict[str, tuple[int, dict[str, Any]]] = {}
+        self._response: dict[str, Any] = {}
+        self._response_line = 0
+
+    def _name_unknown(self, call_id: str, code: str = "T01") -> None:
+        if not self._now.blind:
+            self._now.error(code, "/payload/call_id", f"no call is {quote(call_id)}")
+
+    # region: proposal
+    def user_message(self, event: dict[str, Any]) -> None:
+        self._end_turn()
+        self._turn_ids.close()
+        self._turn_ids = IdSet()
+
+    def response(self, event: dict[str, Any]) -> None:
+        payload = event["payload"]
+        self._expect_calls()
+        self._response, self._response_line = payload, self._now.line
+        self._proposed = {
+            call["call_id"]: (index, call) for index, call in enumerate(payload["tool_calls"])
+        }
+
+    def call(self, event: dict[str, Any]) -> None:
+        payload = event["payload"]
+        call_id = payload["call_id"]
+        if not self._turn_ids.add(call_id):
+            said = f"the call_id {quote(call_id)} was used before in this turn"
+            self._now.error("T02", "/payload/call_id", said)
+            self._proposed.pop(call_id, None)
+            return
+        self._calls[call_id] = Call(self._now.line)
+        _, proposal = self._proposed.pop(call_id, (0, None))
+        if proposal is None:
+            names = [call["call_id"] for call in self._response.get("tool_calls", ())]
+            if not self._now.blind and not is_masked(call_id, *names):
+                said = f"the response proposed no call {quote(call_id)}"
+                self._now.error("T08", "/payload/call_id", said)
+            return
+        if payload["request_id"] != self._response["request_id"]:
+            said = f"the call is of {quote(payload['request_id'])}, the response is not"
+            self._now.error("T08", "/payload/request_id", said)
+        for name in ("name", "arguments"):
+            here, there = payload[name], proposal[name]
+            if here != there and not is_masked(here, there):
+                said = f"{name} is {quote(here)}, the response proposed {quote(there)}"
+                self._now.error("T08", f"/payload/{name}", said)
+
+    def request(self, event: dict[str, Any]) -> None:
+        self._expect_calls()
+        open_calls = {name: call for name, call in self._calls.items() if not call.status}
+        waiting = [name for name, call in open_calls.items() if not call.is_late]
+        if waiting and not self._now.blind:
+            more = f" and {len(waiting) - 1} more" if len(waiting) > 1 else ""
+            said = f"call {quote(waiting[0])}{more} has no result yet"
+            self._now.error("T09", "/payload/request_id", said)
+        for call in open_calls.values():
+            call.is_late = True
+        # A late result is still looked for, but a file full of open calls is not remembered.
+        self._calls = open_calls if len(open_calls) <= MOST_LATE else {}
+
+    def _expect_calls(self) -> None:
+        """Every call that the response proposed should have had its tool.call by now."""
+        if not self._now.blind:
+            for call_id, (index, _) in self._proposed.items():
+                if not is_masked(call_id):
+                    said = f"the proposed call {quote(call_id)} has no tool.call"
+                    pointer = f"/payload/tool_calls/{index}"
+                    self._now.error("T08", pointer, said, self._response_line)
+        self._proposed = {}
+
+    # endregion
+
+    # region: act
+    def start(self, event: dict[str, Any]) -> None:
+        call_id = event["payload"]["call_id"]
+        call = self._calls.get(call_id)
+        if call is None:
+            self._name_unknown(call_id)
+            return
+        call.starts += 1
+        approval = call.approval
+        if call.status in NEVER_STARTED:
+            said = f"call {quote(call_id)} starts after its result {call.status}"
+            self._now.error("T05", "/payload/call_id", said)
+        elif call.status or call.starts > 1:
+            said = f"call {quote(call_id)} starts again"
+            self._now.error("T07", "/payload/call_id", said)
+        elif approval and approval.decision != "allow" and not self._now.blind:
+            said = f"call {quote(call_id)} starts, its approval is {approval.decision or 'open'}"
+            self._now.error("A03", "/payload/call_id", said)
+            approval.excused = True
+
+    def output(self, event: dict[str, Any]) -> None:
+        payload = event["payload"]
+        call = self._calls.get(payload["call_id"])
+        if call is None:
+            self._name_unknown(payload["call_id"])
+            return
+        if (not call.starts or call.status) and not self._now.blind:
+            state = "after its result" if call.status else "before its start"
+            said = f"call {quote(payload['call_id'])} gives output {state}"
+            self._now.error("T07", "/payload/call_id", said)
+        elif payload["index"] != call.outputs and not self._now.blind:
+            said = f"index is {payload['index']}, expected {call.outputs}"
+            self._now.error("D01", "/payload/index", said)
+        call.outputs = payload["index"] + 1
+
+    def result(self, event: dict[str, Any]) -> None:
+        payload = event["payload"]
+        call_id, status = payload["call_id"], payload["status"]
+        call = self._calls.get(call_id)
+        if call is None:
+            if call_id in self._turn_ids:
+                self._report_second(call_id)
+            else:
+                self._name_unknown(call_id)
+            return
+        if call.status:
+            self._report_second(call_id)
+            return
+        call.status = status
+        self._check_start(call, status, event["provenance"]["source"])
+        if call.approval:
+            self._check_approval(call.approval, status)
+
+    def _report_second(self, call_id: str) -> None:
+        self._now.error("T03", "/payload/call_id", f"call {quote(call_id)} has its result already")
+
+    def _check_start(self, call: Call, status: str, source: str) -> None:
+        excused = call.approval is not None and call.approval.excused
+        if status in NEVER_STARTED:
+            if call.starts and not excused:
+                said = f"the result is {status}, but the call had started"
+                self._now.error("T05", "/payload/status", said)
+        elif not call.starts:
+            if not self._now.blind:
+                code = "T06" if status == "unknown" else "T07"
+                said = f"the result is {status}, but the call never started"
+                self._now.error(code, "/payload/status", said)
+        elif status == "unknown" and source != "synthesized":
+            said = f"the result is unknown, its provenance is {source}"
+            self._now.error("T06", "/provenance/source", said)
+
+    # endregion
+
+    # region: approval
+    def question(self, event: dict[str, Any]) -> None:
+        payload = event["payload"]
+        call = self._calls.get(payload["call_id"])
+        if call is None:
+            self._name_unknown(payload["call_id"], "A01")
+            return
+        if call.status or call.starts:
+            state = "has its result" if call.status else "has started"
+            said = f"call {quote(payload['call_id'])} {state} already"
+            self._now.error("A01", "/payload/call_id", said)
+            return
+        if call.approval:
+            self._expect_decision(call.approval)
+        call.approval = Approval(payload["approval_id"], self._now.line)
+
+    def decision(self, event: dict[str, Any]) -> None:
+        payload = event["payload"]
+        kind = event["actor"]["kind"]
+        if kind not in ("user", "policy"):
+            self._now.error("A06", "/actor/kind", f"a {kind} decided")
+        call = self._calls.get(payload["call_id"])
+        if call is None:
+            self._name_unknown(payload["call_id"], "A01")
+            return
+        approval = call.approval
+        if approval is None or approval.approval_id != payload["approval_id"]:
+            if not self._now.blind:
+                said = f"{quote(payload['approval_id'])} was not asked about this call"
+                self._now.error("A01", "/payload/approval_id", said)
+        elif approval.decision:
+            said = f"{quote(approval.approval_id)} has its decision already"
+            self._now.error("A02", "/payload/approval_id", said)
+        else:
+            approval.decision = payload["decision"]
+
+    def _expect_decision(self, approval: Approval) -> None:
+        if not (approval.decision or approval.excused or self._now.blind):
+            said = f"{quote(approval.approval_id)} has no decision"
+            self._now.error("A02", "/payload/approval_id", said, approval.line)
+
+    def _check_approval(self, approval: Approval, status: str) -> None:
+        self._expect_decision(approval)
+        refused = approval.decision == "deny" and status not in ("denied", "not_executed")
+        if refused and not approval.excused:
+            self._now.error(
+                "A05", "/payload/status", f"the call was denied, its result is {status}"
+            )
+
+    # endregion
+
+    def session_stop(self, event: dict[str, Any]) -> None:
+        self._end_turn()
+
+    def _end_turn(self) -> None:
+        """What is still open has no result."""
+        self._expect_calls()
+        for call_id, call in self._calls.items():
+            if not (call.status or call.is_late or self._now.blind):
+                said = f"call {quote(call_id)} has no result"
+                self._now.error("T04", "/payload/call_id", said, call.line)
+        self._calls = {}
+
+    def close(self) -> None:
+        """Give back what is on disk."""
+        self._turn_ids.close()
