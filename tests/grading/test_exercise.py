@@ -15,6 +15,7 @@ from tests.golden import ROOT
 
 EXERCISES = {
     "s01_agent_loop": ["first_request", "run_out_of_turns", "CANCELLATION", "adapter"],
+    "s02_streaming": ["deltas_of", "WordByWord", "STREAM_OUTCOMES", "MaskedStream"],
 }
 FIRST = "curriculum/lessons/s01_agent_loop/exercises.py"
 

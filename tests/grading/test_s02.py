@@ -1,0 +1,537 @@
+"""The graders of s02 are graded: the reference passes, and each wrong solution is told why."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+import pytest
+
+from curriculum.core.errors import ModelError
+from curriculum.core.loop import AgentRunner
+from curriculum.core.messages import Message, ModelTurn
+from curriculum.core.model import Model, Retry, StreamingModel, stream_turn
+from curriculum.grading.s02 import (
+    WAYS,
+    grade_deltas_of,
+    grade_masked_stream,
+    grade_stream_outcomes,
+    grade_word_by_word,
+    mask_all,
+    observe_outcome,
+)
+from curriculum.grading.streaming_conformance import Source, Wrapped, check_stream
+from curriculum.lessons.s02_streaming import solutions
+
+Stream = Iterator[str | Retry | ModelTurn]
+Tools = Sequence[dict[str, object]]
+AnyModel = Model | StreamingModel
+
+
+def test_the_reference_passes() -> None:
+    grade_deltas_of(solutions.deltas_of)
+    grade_word_by_word(solutions.WordByWord)
+    assert solutions.STREAM_OUTCOMES is not None
+    grade_stream_outcomes(solutions.STREAM_OUTCOMES)
+    grade_masked_stream(solutions.MaskedStream)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_reference_passes_the_kit_with_any_seed(seed: int) -> None:
+    assert check_stream(Wrapped(solutions.WordByWord), seed) == []
+    assert check_stream(Wrapped(lambda model: solutions.MaskedStream(model, ["key"])), seed) == []
+    assert check_stream(Wrapped(lambda model: model), seed) == []  # type: ignore[arg-type,return-value]
+
+
+# A. deltas_of
+
+
+def every(runner: AgentRunner) -> list[str]:
+    return [str(e.payload["text"]) for e in runner.recorder.events if e.type == "model.delta"]
+
+
+def responses(runner: AgentRunner) -> list[str]:
+    texts = [e.payload["content"] for e in runner.recorder.events if e.type == "model.response"]
+    return [str(texts[-1])]
+
+
+WRONG_DELTAS: dict[str, tuple[Callable[[AgentRunner], object], str]] = {
+    "all requests": (every, "pieces of an earlier answer among them"),
+    "the message": (responses, "that is the message|you returned"),
+    "joined": (lambda runner: "".join(solutions.deltas_of(runner)), "one text, not the pieces"),
+    "the last is missing": (lambda runner: solutions.deltas_of(runner)[:-1], "you returned"),
+    "the first is missing": (lambda runner: solutions.deltas_of(runner)[1:], "you returned"),
+    "printed": (lambda runner: print(every(runner)), "printing is not returning"),
+    "events": (
+        lambda runner: [e for e in runner.recorder.events if e.type == "model.delta"],
+        "the pieces are the `text` of the events",
+    ),
+    "hard-coded": (
+        lambda runner: ["Pieces are for ", "the reader; ", "the message ", "is for the model."],
+        "you returned",
+    ),
+    "stripped": (lambda runner: [p.strip() for p in solutions.deltas_of(runner)], "you returned"),
+    "a message as a piece": (
+        lambda runner: solutions.deltas_of(runner) or responses(runner),
+        "nothing of it was shown in pieces",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_DELTAS)
+def test_wrong_deltas_are_told_why(name: str) -> None:
+    wrong, message = WRONG_DELTAS[name]
+    with pytest.raises(AssertionError, match=message):
+        grade_deltas_of(wrong)  # type: ignore[arg-type]
+
+
+# B. WordByWord
+
+
+class Wrapping:
+    """What most attempts have in common: a model, and pieces made from the pieces of a model."""
+
+    def __init__(self, model: AnyModel) -> None:
+        self._model = model
+
+
+class Splits(Wrapping):
+    """Words without what stood between them."""
+
+    def stream(self, messages: Sequence[Message], tools: Tools) -> Stream:
+        for item in stream_turn(self._model, messages, tools):
+            if isinstance(item, str):
+                yield from item.split()
+            else:
+                yield item
+
+
+class OneSpace(Wrapping):
+    """Every gap becomes one space."""
+
+    def stream(self, messages: Sequence[Message], tools: Tools) -> Stream:
+        text = ""
+        for item in stream_turn(self._model, messages, tools):
+            if isinstance(item, str):
+                text += item
+            else:
+                yield from (word + " " for word in text.split())
+                yield item
+
+
+class Waits(Wrapping):
+    """Collects everything, then shows the words."""
+
+    def stream(self, messages: Sequence[Message], tools: Tools) -> Stream:
+        text = ""
+        for item in stream_turn(self._model, messages, tools):
+            if isinstance(item, str):
+                text += item
+                continue
+            if isinstance(item, ModelTurn):
+                yield from re.findall(r"\s*\S+|\s+$", text)
+            yield item
+
+
+class LosesTheLastWord(Wrapping):
+    """What is left over at the end stays in the buffer."""
+
+    def stream(self, messages: Sequence[Message], tools: Tools) -> Stream:
+        held = ""
+        for item in stream_turn(self._model, messages, tools):
+            if isinstance(item, str):
+                held += item
+                words = re.findall(r"\s*\S+(?=\s)", held)
+                yield from words
+                held = held[sum(map(len, words)) :]
+            else:
+                yield item
+
+
+class AfterTheTurn(Wrapping):
+    """The rest comes after the turn."""
+
+    def stream(self, messages: Sequence[Message], tools: Tools) -> Stream:
+        yield from solutions.WordByWord(self._model).stream(messages, tools)
+        yield "."
+
+
+class OnlyPasses(Wrapping):
+    """Leaves the pieces as they came."""
+
+    def stream(self, messages: Sequence[Message], tools: Tools) -> Stream:
+        yield from stream_turn(self._model, messages, tools)
+
+
+class ByLetter(Wrapping):
+    """One character at a time."""
+
+    def stream(self, messages: Sequence[Message], tools: Tools) -> Stream:
+        for item in stream_turn(self._model, messages, tools):
+            if isinstance(item, str):
+                yield from item
+            else:
+                yield item
+
+
+class KeepsItsBuffer(Wrapping):
+    """The buffer belongs to the object, so a dropped answer runs into the next."""
+
+    _held = ""
+
+    def stream(self, messages: Sequence[Message], tools: Tools) -> Stream:
+        for item in stream_turn(self._model, messages, tools):
+            if isinstance(item, str):
+                self._held += item
+                words = re.findall(r"\s*\S+(?=\s)", self._held)
+                yield from words
+                self._held = self._held[sum(map(len, words)) :]
+                continue
+            if isinstance(item, ModelTurn) and self._held:
+                yield self._held
+                self._held = ""
+            yield item
+
+
+class Swallows(Wrapping):
+    """A dropped stream becomes a short answer."""
+
+    def stream(self, messages: Sequence[Message], tools: Tools) -> Stream:
+        text = ""
+        try:
+            for item in solutions.WordByWord(self._model).stream(messages, tools):
+                text += item if isinstance(item, str) else ""
+                yield item
+        except ModelError:
+            yield ModelTurn(text)
+
+
+class NewTurn(Wrapping):
+    """Makes a turn of its own and forgets the calls."""
+
+    def stream(self, messages: Sequence[Message], tools: Tools) -> Stream:
+        for item in solutions.WordByWord(self._model).stream(messages, tools):
+            yield ModelTurn(item.resolved_content) if isinstance(item, ModelTurn) else item
+
+
+class OnlyStreams(Wrapping):
+    """Expects the model inside to stream."""
+
+    def stream(self, messages: Sequence[Message], tools: Tools) -> Stream:
+        assert hasattr(self._model, "stream"), "no stream"
+        yield from solutions.WordByWord(self._model).stream(messages, tools)
+
+
+class DropsRetries(Wrapping):
+    """Hides that the model tried twice."""
+
+    def stream(self, messages: Sequence[Message], tools: Tools) -> Stream:
+        for item in solutions.WordByWord(self._model).stream(messages, tools):
+            if not isinstance(item, Retry):
+                yield item
+
+
+class Asks(Wrapping):
+    """Asks the model twice: once for the text, once for the turn."""
+
+    def stream(self, messages: Sequence[Message], tools: Tools) -> Stream:
+        yield from (
+            item
+            for item in solutions.WordByWord(self._model).stream(messages, tools)
+            if isinstance(item, str)
+        )
+        yield from (
+            item
+            for item in stream_turn(self._model, messages, tools)
+            if isinstance(item, ModelTurn)
+        )
+
+
+class HalfDone(Wrapping):
+    """Began with the constructor."""
+
+    def stream(self, messages: Sequence[Message], tools: Tools) -> Stream:
+        raise NotImplementedError
+
+
+class EmptyPieces(Wrapping):
+    """Every word is followed by nothing."""
+
+    def stream(self, messages: Sequence[Message], tools: Tools) -> Stream:
+        for item in solutions.WordByWord(self._model).stream(messages, tools):
+            yield item
+            if isinstance(item, str):
+                yield ""
+
+
+WRONG_WORDS: dict[type[Wrapping], list[str]] = {
+    Splits: ["nothing is lost:", "the pieces to add up to"],
+    OneSpace: ["nothing is lost:", "the pieces to add up to"],
+    Waits: ["as it arrives:", "text to be shown while more of it arrives"],
+    LosesTheLastWord: ["nothing is lost:", "the pieces to add up to"],
+    AfterTheTurn: ["the ModelTurn to be the last thing"],
+    OnlyPasses: ["at most one word in a piece|a word was cut between"],
+    ByLetter: ["a word was cut between"],
+    KeepsItsBuffer: ["no memory:"],
+    Swallows: ["dropped after text:", "swallowed and became the answer"],
+    NewTurn: ["calls:", "unchanged and in order"],
+    OnlyStreams: ["any Model to be wrapped, also one without `stream`"],
+    DropsRetries: ["retries:", "to be passed on"],
+    Asks: ["nothing is lost:", "the script has no answer left"],
+    HalfDone: [r"half done: NotImplementedError \(test_s02.py, line \d+\)"],
+    EmptyPieces: ["an empty piece was yielded"],
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG_WORDS)
+def test_wrong_words_are_told_why(wrong: type[Wrapping]) -> None:
+    with pytest.raises(AssertionError) as failure:
+        grade_word_by_word(wrong)  # type: ignore[arg-type]
+    for message in WRONG_WORDS[wrong]:
+        assert re.search(message, str(failure.value))
+
+
+# C. STREAM_OUTCOMES
+
+
+def changed(way: str, column: str, prediction: object) -> dict[str, dict[str, object]]:
+    assert solutions.STREAM_OUTCOMES is not None
+    table = {name: dict(row) for name, row in solutions.STREAM_OUTCOMES.items()}
+    assert table[way][column] != prediction or type(table[way][column]) is not type(prediction)
+    table[way][column] = prediction
+    return table
+
+
+WRONG_OUTCOMES: dict[str, tuple[object, str]] = {
+    "half a message": (
+        changed("dropped after text", "assistant messages", 1),
+        "'dropped after text': you predict assistant messages 1, the trace shows 0",
+    ),
+    "deltas as messages": (
+        changed("complete", "assistant messages", 5),
+        "'complete': you predict assistant messages 5, the trace shows 1",
+    ),
+    "retry after text": (
+        changed("dropped after text", "retry may follow", True),
+        "'dropped after text': you predict retry may follow True, the trace shows False",
+    ),
+    "no retry at all": (
+        changed("dropped before text", "retry may follow", False),
+        "'dropped before text': you predict retry may follow False, the trace shows True",
+    ),
+    "cancelled is failed": (
+        changed("cancelled", "stop", "failed"),
+        "'cancelled': you predict stop 'failed', the trace shows 'cancelled'",
+    ),
+    "bad ids still complete": (
+        changed("bad call ids", "response", "completed"),
+        "'bad call ids': you predict response 'completed', the trace shows 'failed'",
+    ),
+    "wrong kind": (
+        changed("deltas do not add up", "error", "model"),
+        "'deltas do not add up': you predict error 'model', the trace shows 'protocol'",
+    ),
+    "a number for a truth": (changed("cancelled", "retry may follow", 0), "retry may follow 0"),
+    "a way left out": ({"complete": {}}, "one row for each of complete, dropped before text"),
+    "a column left out": ({way: {} for way in WAYS}, "in 'complete' the columns response"),
+    "a list": ([], "a dict with one row for each"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_OUTCOMES)
+def test_wrong_outcomes_are_told_why(name: str) -> None:
+    wrong, message = WRONG_OUTCOMES[name]
+    with pytest.raises(AssertionError, match=message):
+        grade_stream_outcomes(wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_way_has_the_same_outcome_for_every_text(way: str) -> None:
+    assert len({str(observe_outcome(way, seed)) for seed in range(20)}) == 1
+
+
+# D. MaskedStream
+
+
+class Guard:
+    """What most attempts have in common."""
+
+    def __init__(self, model: AnyModel, secrets: Sequence[str]) -> None:
+        self._model = model
+        self._secrets = secrets
+
+    def mask(self, text: str) -> str:
+        return mask_all(text, self._secrets)
+
+    def masked(self, turn: ModelTurn) -> ModelTurn:
+        fields = {**turn.__dict__, "content": self.mask(turn.resolved_content), "chunks": ()}
+        return ModelTurn(**fields)
+
+
+class PieceByPiece(Guard):
+    """Masks each piece alone: a secret in two halves goes through."""
+
+    def stream(self, messages: Sequence[Message], tools: Tools) -> Stream:
+        for item in stream_turn(self._model, messages, tools):
+            if isinstance(item, str):
+                yield self.mask(item)
+            else:
+                yield self.masked(item) if isinstance(item, ModelTurn) else item
+
+
+class AtTheEnd(Guard):
+    """Safe, and no stream any more."""
+
+    def stream(self, messages: Sequence[Message], tools: Tools) -> Stream:
+        text = ""
+        for item in stream_turn(self._model, messages, tools):
+            if isinstance(item, str):
+                text += item
+                continue
+            if isinstance(item, ModelTurn):
+                if text:
+                    yield self.mask(text)
+                item = self.masked(item)
+            yield item
+
+
+class TurnUnmasked(solutions.MaskedStream):
+    """Guards the reader and not the message."""
+
+    def _masked(self, turn: ModelTurn) -> ModelTurn:
+        return turn
+
+
+class FixedTail(Guard):
+    """Always holds back `keep` characters, and masks what it lets go."""
+
+    keep = 4
+
+    def stream(self, messages: Sequence[Message], tools: Tools) -> Stream:
+        held = ""
+        for item in stream_turn(self._model, messages, tools):
+            if isinstance(item, str):
+                held = self.mask(held + item)
+                if out := held[: -self.keep]:
+                    yield out
+                held = held[-self.keep :]
+                continue
+            if isinstance(item, ModelTurn):
+                if held:
+                    yield held
+                item = self.masked(item)
+            yield item
+
+
+class HoldsTooMuch(Guard):
+    """Right, but twice as far behind as it has to be."""
+
+    def stream(self, messages: Sequence[Message], tools: Tools) -> Stream:
+        held = ""
+        for item in solutions.MaskedStream(self._model, self._secrets).stream(messages, tools):
+            if isinstance(item, str):
+                held += item
+                if out := held[:-20]:
+                    yield out
+                held = held[-20:]
+                continue
+            if held and isinstance(item, ModelTurn):
+                yield held
+            yield item
+
+
+class Shortest(Guard):
+    """Takes the first secret that fits, not the longest."""
+
+    def stream(self, messages: Sequence[Message], tools: Tools) -> Stream:
+        secrets = sorted(self._secrets, key=len)[:1]
+        yield from solutions.MaskedStream(self._model, secrets).stream(messages, tools)
+
+
+class ShowsTheTail(Guard):
+    """When the stream drops, lets out what it held back."""
+
+    def stream(self, messages: Sequence[Message], tools: Tools) -> Stream:
+        given = shown = ""
+        try:
+            inner = solutions.MaskedStream(self._model, self._secrets)
+            for item in stream_turn(self._model, messages, tools):
+                if isinstance(item, str):
+                    given += item
+                    out, _ = inner._mask(given, more=True)
+                    if out[len(shown) :]:
+                        yield out[len(shown) :]
+                    shown = out
+                    continue
+                if isinstance(item, ModelTurn):
+                    item = self.masked(item)
+                    if item.content[len(shown) :] and given:
+                        yield item.content[len(shown) :]
+                yield item
+        except ModelError:
+            if given[len(shown) :]:
+                yield given[len(shown) :]
+            raise
+
+
+class Stars(Guard):
+    """As many stars as the secret has characters: its length is told."""
+
+    def mask(self, text: str) -> str:
+        for secret in self._secrets:
+            text = text.replace(secret, "*" * len(secret))
+        return text
+
+    def stream(self, messages: Sequence[Message], tools: Tools) -> Stream:
+        for item in solutions.MaskedStream(self._model, self._secrets).stream(messages, tools):
+            if isinstance(item, str):
+                yield re.sub(r"\[REDACTED:secret:(\d)\]", lambda m: self._stars(int(m[1])), item)
+            else:
+                yield self.masked(item) if isinstance(item, ModelTurn) else item
+
+    def _stars(self, number: int) -> str:
+        return "*" * len(self._secrets[number - 1])
+
+
+class CountsFromZero(solutions.MaskedStream):
+    """Off by one in the mask."""
+
+    def _mask(self, text: str, more: bool) -> tuple[str, str]:
+        shown, held = super()._mask(text, more)
+        return re.sub(r"(?<=secret:)\d+", lambda m: str(int(m[0]) - 1), shown), held
+
+
+WRONG_GUARDS: dict[type[Guard | solutions.MaskedStream], list[str]] = {
+    PieceByPiece: ["never to show anything but a beginning of"],
+    AtTheEnd: ["as it arrives:", "text to be shown while more of it arrives"],
+    TurnUnmasked: ["the turn to hold what was shown"],
+    FixedTail: ["never to show anything but a beginning of"],
+    HoldsTooMuch: [
+        "at most 10 characters held back: less than the secret",
+        "11 of 11 were held back",
+    ],
+    Shortest: ["never to show anything but a beginning of"],
+    ShowsTheTail: ["a held-back tail to stay back when the stream drops"],
+    Stars: ["never to show anything but a beginning of"],
+    CountsFromZero: ["never to show anything but a beginning of", "REDACTED:secret:0"],
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG_GUARDS)
+def test_wrong_guards_are_told_why(wrong: type[Guard | solutions.MaskedStream]) -> None:
+    with pytest.raises(AssertionError) as failure:
+        grade_masked_stream(wrong)  # type: ignore[arg-type]
+    for message in WRONG_GUARDS[wrong]:
+        assert re.search(message, str(failure.value))
+
+
+def test_masking_takes_the_first_place_and_there_the_longest() -> None:
+    assert mask_all("abcd", ["bc", "abc"]) == "[REDACTED:secret:2]d"
+    assert mask_all("abcbc", ["ab", "bc"]) == "[REDACTED:secret:1]c[REDACTED:secret:2]"
+
+
+def test_a_check_that_is_lacking_must_exist() -> None:
+    under_test = Wrapped(lambda model: Source(()))
+    under_test.lacks = {"telepathy": "not built in"}
+    with pytest.raises(ValueError, match="telepathy"):
+        check_stream(under_test)
