@@ -91,15 +91,14 @@ def wrong_outputs(page: Page, run: Callable[[str], tuple[str, int]]) -> Iterator
 def update_outputs(page: Page, run: Callable[[str], tuple[str, int]]) -> Page:
     """The page with every wrong output that leaves nothing out written anew."""
     lines = page.text.split("\n")
-    for fence in reversed(page.fences):
-        if fence.language != "console":
-            continue
-        for command in reversed(commands_of(fence.line, fence.lines)):
-            real, _ = run(command.text)
-            elided = any(line == "..." or "…" in line for line in command.output)
-            if not elided and not matches(command.output, real):
-                start = command.line + command.text.count("\n")
-                lines[start : start + len(command.output)] = real.rstrip("\n").split("\n")
+    console = [fence for fence in page.fences if fence.language == "console"]
+    commands = [command for f in console for command in commands_of(f.line, f.lines)]
+    printed = [run(command.text) for command in commands]  # in order: one may need another
+    for command, (real, code) in reversed(list(zip(commands, printed, strict=True))):
+        elided = any(line == "..." or "…" in line for line in command.output)
+        if not (code or elided or matches(command.output, real)):
+            start = command.line + command.text.count("\n")
+            lines[start : start + len(command.output)] = real.splitlines()
     return replace(page, text="\n".join(lines))
 
 

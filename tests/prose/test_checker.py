@@ -133,7 +133,7 @@ def test_output_without_a_command_is_refused() -> None:
 
 def test_wrong_outputs_can_be_written_anew_unless_something_is_left_out(root: Path) -> None:
     text = "```console\n$ first\nold\n$ second\nold\n...\n```\n"
-    made = checks.update_outputs(page(root, text), says("second\nnew\n", "new\nand more\n"))
+    made = checks.update_outputs(page(root, text), says("new\nand more\n", "second\nnew\n"))
     assert made.text == "```console\n$ first\nnew\nand more\n$ second\nold\n...\n```\n"
 
 

@@ -5,6 +5,7 @@ Both languages of a page have the same headings, commands, quotes and links.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -63,8 +64,8 @@ def test_a_lesson_has_every_section(path: Path) -> None:
 @LESSONS
 def test_exercises_of_a_lesson_are_those_of_its_stubs(path: Path) -> None:
     stubs = ROOT / "curriculum" / "lessons" / path.stem / "exercises.py"
-    page = Page.read(path)
-    assert list(checks.exercise_names(page, stubs.read_text("utf-8"))) == []
+    text = stubs.read_text("utf-8") if stubs.is_file() else ""
+    assert list(checks.exercise_names(Page.read(path), text)) == []
 
 
 @LESSONS
@@ -74,6 +75,18 @@ def test_a_lesson_shows_its_demo_and_asks_five_questions(path: Path) -> None:
     demo = f"$ python3 -m curriculum.lessons.{path.stem}.demo"
     assert any(line.startswith(demo) for line in commands)
     assert page.text.count("<details>") == page.text.count("</details>") == 5
+
+
+def test_sections_that_a_grader_points_to_exist() -> None:
+    known = {english for english, _ in SECTIONS}
+    graders = sorted((ROOT / "curriculum" / "grading").glob("*.py"))
+    pointed_to = [
+        (lesson, section)
+        for path in graders
+        for lesson, section in re.findall(r"\b(s\d\d), \"([^\"]+)\"", path.read_text("utf-8"))
+    ]
+    assert pointed_to
+    assert [pair for pair in pointed_to if pair[1] not in known] == []
 
 
 @pytest.mark.parametrize(("english", "chinese"), pairs(), ids=lambda path: path.name)
