@@ -33,8 +33,9 @@ class OrderRules:
         self._elapsed = 0
 
     def check(self, event: dict[str, Any], has_id: bool) -> bool:
-        """Judge one envelope; False if the event is a copy of an earlier one."""
-        if event["sequence"] - self._now.line != self._shift:
+        """Judge one envelope; False if the line is an earlier one come again."""
+        steps_back = event["sequence"] - self._now.line < self._shift
+        if steps_back or event["sequence"] - self._now.line > self._shift:
             self._check_sequence(event["sequence"])
         self._resync = False
         if event["trace_id"] != self._trace_id:
@@ -53,7 +54,7 @@ class OrderRules:
             ids.extend()
         elif has_id and not ids.add(event_id):
             self._now.error("I02", "/event_id", f"{quote(event_id)} was used before")
-            return False
+            return not steps_back
         self._last_id = event_id
         return True
 

@@ -100,7 +100,8 @@ def _explain(
             if name not in value:
                 yield pointer, f"{name} is missing"
     elif keyword == "additionalProperties":
-        for name in sorted(value.keys() - rule["properties"].keys() - _matched(rule, value)):
+        known = rule.get("properties", {}).keys() | _matched(rule, value)
+        for name in sorted(value.keys() - known):
             yield pointer_of((*path, name)), "the schema has no such field"
     else:
         yield pointer, f"{quote(value)} {_SAYINGS[keyword](demand)}"
