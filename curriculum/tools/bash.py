@@ -49,8 +49,8 @@ class Bash:
     ) -> None:
         if not os.path.isabs(directory) or "\0" in directory:
             raise ValueError(f"the directory must be an absolute path, not {directory!r}")
-        if timeout_seconds <= 0 or output_limit < 1:
-            raise ValueError("timeout_seconds and output_limit must be above 0")
+        if not 0 < timeout_seconds < float("inf") or output_limit < 1:
+            raise ValueError("timeout_seconds and output_limit must be above 0 and finite")
         os.fsencode(directory)
         self._directory = directory
         self._environment = check_environment(environment)
