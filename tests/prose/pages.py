@@ -26,7 +26,8 @@ SECTIONS = (
 
 def all_pages(root: Path = ROOT) -> list[Path]:
     """Every page that is checked."""
-    return sorted([*root.glob("*.md"), *root.glob("lessons/**/*.md")])
+    places = ("*.md", "lessons/**/*.md", "traces/*.md", "schemas/**/*.md")
+    return sorted(path for place in places for path in root.glob(place))
 
 
 def lessons(language: str, root: Path = ROOT) -> list[Path]:
