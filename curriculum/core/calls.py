@@ -6,31 +6,29 @@ the start is on record before anything acts; a call that is refused has a result
 
 from __future__ import annotations
 
-from functools import partial
-from itertools import count
-
-from curriculum.core.approval import Decision
+from curriculum.core.approval import ApprovalRequest, Decision, DenyAll
 from curriculum.core.errors import ApprovalError, CancelledError, ToolError
-from curriculum.core.tools import Prepared, RunningCall, ToolResult
+from curriculum.core.tools import Prepared, RunningCall, ToolResult, copy_display
+from curriculum.core.trace import clean_text
 from curriculum.core.values import TYPE_CHECKING, value
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from curriculum.core.approval import Approver
     from curriculum.core.ledger import Ledger
     from curriculum.core.messages import ToolCall
     from curriculum.core.seams import Budget, CancelToken, Scheduler
     from curriculum.core.tools import ToolBox
-    from curriculum.core.trace import Event
+    from curriculum.core.trace import Event, Recorder
 
 
 @value
 class Admitted:
-    """A prepared call that may run; `cause` is the approval, where one was asked for."""
+    """A prepared call that may run; `cause` is the event that let it."""
 
     prepared: Prepared
-    cause: Event | None
+    cause: Event
 
 
 class CallRunner:
@@ -39,14 +37,18 @@ class CallRunner:
     def __init__(
         self,
         ledger: Ledger,
+        recorder: Recorder,
+        agent_id: str,
         tools: ToolBox,
-        approver: Approver,
+        approver: Approver | None,
         scheduler: Scheduler,
         budget: Budget,
     ) -> None:
         self._ledger = ledger
+        self._recorder = recorder
+        self._agent_id = agent_id
         self._tools = tools
-        self._approver = approver
+        self._approver = approver or DenyAll()
         self._scheduler = scheduler
         self._budget = budget
 
@@ -59,12 +61,13 @@ class CallRunner:
             for call, job in jobs:
                 if isinstance(job, Admitted):
                     self._ledger.started(call, job.prepared, job.cause)
-            work = [partial(self._execute, call, job, cancel) for call, job in jobs]
+            work = [self._work(call, job, cancel) for call, job in jobs]
             faults = []
-            for call, outcome in zip(group, self._scheduler.run(work), strict=True):
+            for (call, job), outcome in zip(jobs, self._scheduler.run(work), strict=True):
                 if isinstance(outcome, ToolResult):
                     self._ledger.finished(call, outcome)
-                    self._ledger.spent(self._budget.settle("call", None))
+                    if isinstance(job, Admitted):
+                        self._ledger.note("budget.spend", self._budget.settle("call", None))
                 else:
                     faults.append(outcome)
             if faults:
@@ -81,49 +84,86 @@ class CallRunner:
             raise self._ledger.explain(fault, ToolError) from fault
         if isinstance(prepared, ToolResult):
             return prepared
-        cause = None
+        cause = self._ledger.cause_of(call)
         if call.name not in self._tools.granted:
-            decision, cause = self._decide(call, prepared)
+            decision, cause = self._decide(call, prepared, cause)
             if decision.decision == "cancelled":
                 raise CancelledError("cancelled at the question", by=decision.actor_kind)
             if decision.decision != "allow":
                 who = "the user" if decision.actor_kind == "user" else f"policy {decision.actor_id}"
                 why = f" ({decision.rationale})" if decision.rationale else ""
-                refusal = f"{who} refused this call{why}; nothing ran; do not repeat it"
-                return ToolResult("denied", refusal)
-        self._ledger.spent(self._budget.reserve("call", self._ledger.messages))
+                return ToolResult(
+                    "denied", f"{who} refused this call{why}; nothing ran; do not repeat it"
+                )
+        self._ledger.note("budget.spend", self._budget.reserve("call", self._ledger.messages))
         return Admitted(prepared, cause)
 
     # endregion
 
-    def _decide(self, call: ToolCall, prepared: Prepared) -> tuple[Decision, Event]:
+    def _decide(self, call: ToolCall, prepared: Prepared, cause: Event) -> tuple[Decision, Event]:
         """Ask about exactly this call. Every question gets one decision on record."""
-        request, question = self._ledger.question(call, prepared)
+        about = {"approval_id": self._recorder.ids.next("approval"), "call_id": call.call_id}
+        question = self._recorder.emit(
+            "approval.request",
+            actor_kind="harness",
+            actor_id=self._agent_id,
+            payload={**about, "display": copy_display(prepared.display)},
+            parent=cause,
+        )
+        display = copy_display(prepared.display)
+        request = ApprovalRequest(about["approval_id"], call.call_id, call.name, display)
+
+        def record(decision: Decision) -> Event:
+            rationale = {"rationale": clean_text(decision.rationale)} if decision.rationale else {}
+            return self._recorder.emit(
+                "approval.decision",
+                actor_kind=decision.actor_kind,
+                actor_id=decision.actor_id,
+                payload={**about, "decision": decision.decision, **rationale},
+                parent=question,
+            )
+
         try:
             decision = self._approver.decide(request)
-            if not isinstance(decision, Decision):
+            if not isinstance(decision, Decision) or not decision.is_valid:
                 raise TypeError(f"the approver answered {decision!r}")
         except BaseException as fault:
             stop = self._ledger.explain(fault, ApprovalError)
-            unanswered = Decision("cancelled", "policy", "harness", stop.message)
-            self._ledger.decided(question, unanswered)
+            record(Decision("cancelled", "policy", "harness", stop.message))
             if isinstance(fault, Exception):
                 raise stop from fault
             raise
-        return decision, self._ledger.decided(question, decision)
+        return decision, record(decision)
 
-    def _execute(
+    def _work(
         self, call: ToolCall, job: Admitted | ToolResult, cancel: CancelToken
-    ) -> ToolResult | Exception:
-        if isinstance(job, ToolResult):
-            return job
-        index = count()
+    ) -> Callable[[], ToolResult | Exception]:
+        """What the scheduler runs for this call; a bug in the tool comes back as its outcome."""
+        pieces = 0
 
         def show(stream: str, text: str) -> None:
-            self._ledger.output(call, next(index), stream, text)
+            nonlocal pieces
+            self._recorder.emit(
+                "tool.output",
+                actor_kind="tool",
+                actor_id=call.name,
+                payload={
+                    "call_id": call.call_id,
+                    "index": pieces,
+                    "stream": stream,
+                    "text": clean_text(text),
+                },
+                parent=self._ledger.cause_of(call),
+            )
+            pieces += 1
 
-        try:
-            running = RunningCall(call.call_id, cancel, show)
-            return self._tools.execute(call.name, job.prepared, running)
-        except Exception as fault:
-            return self._ledger.explain(fault, ToolError)
+        def execute() -> ToolResult | Exception:
+            if isinstance(job, ToolResult):
+                return job
+            try:
+                running = RunningCall(call.call_id, cancel, show)
+                return self._tools.execute(call.name, job.prepared, running)
+            except Exception as fault:
+                return self._ledger.explain(fault, ToolError)
+
+        return execute

@@ -6,7 +6,6 @@ it was and no event claims otherwise. The ledger decides nothing; the loop does.
 
 from __future__ import annotations
 
-from curriculum.core.approval import ApprovalRequest
 from curriculum.core.errors import (
     CancelledError,
     JournalError,
@@ -15,21 +14,21 @@ from curriculum.core.errors import (
     RunError,
 )
 from curriculum.core.journal import Record
-from curriculum.core.messages import Message, ToolCall
+from curriculum.core.messages import Message, ModelTurn, ToolCall
 from curriculum.core.tools import ToolResult, copy_display
-from curriculum.core.trace import Event, clean_text
-from curriculum.core.values import TYPE_CHECKING, value
+from curriculum.core.trace import clean_text
+from curriculum.core.values import TYPE_CHECKING, Prefix, as_data, value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from curriculum.core.approval import Decision
     from curriculum.core.journal import Journal, RecordKind
     from curriculum.core.loop import AgentConfig
-    from curriculum.core.messages import ModelTurn
     from curriculum.core.model import Retry
     from curriculum.core.tools import Prepared
-    from curriculum.core.trace import Recorder
+    from curriculum.core.trace import Event, Recorder
+
+MAX_CALL_ID = 256  # characters; Trace 0.1
 
 
 @value
@@ -56,31 +55,38 @@ class Ledger:
     ) -> None:
         self.messages = list(messages)
         self._recorder = recorder
-        self._agent_id = config.agent_id
-        self._model_id = config.model_id
+        self._config = config
         self._journal = journal
         self._journal_lost = False
         self._turn_id = ""
-        self._roles = [message.role for message in self.messages]
+        self._roles: list[str] = [message.role for message in self.messages]
         self._used_ids = {m.call_id for m in self.messages if m.call_id is not None}
         self._request: Event
-        self._attempt = 0
         self._shown: list[str] = []
         self._open: dict[str, OpenCall] = {}
         self._cancellation: CancelledError | None = None
 
+    def note(
+        self, type: str, payload: Mapping[str, object] | None, parent: Event | None = None
+    ) -> Event | None:
+        """Something for observers only; nothing if there is no payload."""
+        return None if payload is None else self._harness(type, payload, parent)
+
     def _harness(
         self, type: str, payload: Mapping[str, object], parent: Event | None = None
     ) -> Event:
+        agent = self._config.agent_id
         return self._recorder.emit(
-            type, actor_kind="harness", actor_id=self._agent_id, payload=payload, parent=parent
+            type, actor_kind="harness", actor_id=agent, payload=payload, parent=parent
         )
 
     def _model(self, type: str, payload: Mapping[str, object], parent: Event) -> Event:
+        model = self._config.model_id
         return self._recorder.emit(
-            type, actor_kind="model", actor_id=self._model_id, payload=payload, parent=parent
+            type, actor_kind="model", actor_id=model, payload=payload, parent=parent
         )
 
+    # region: save
     def save(self, kind: RecordKind, data: Mapping[str, object], *messages: Message) -> None:
         """Make a record durable, then let memory follow. Raises JournalError if it was not kept."""
         try:
@@ -94,6 +100,8 @@ class Ledger:
         self._roles += [message.role for message in messages]
         if position is not None:
             self._harness("journal.append", {"record_kind": kind, "position": position})
+
+    # endregion
 
     # region: turn
     def begin_turn(self, user_input: str) -> None:
@@ -139,22 +147,12 @@ class Ledger:
             )
         return stop
 
-    # region: request
     def requested(self, view: Sequence[Message], turn: int) -> None:
         """The model is asked for answer number `turn`; `view` is what it is shown."""
-        roles = self._roles if view is self.messages else [message.role for message in view]
-        self._shown = []
-        self._attempt = 1
-        self._request = self._harness(
-            "model.request",
-            {
-                "request_id": self._recorder.ids.next("request"),
-                "turn": turn,
-                "attempt": 1,
-                "roles": tuple(roles),
-                "message_count": len(roles),
-            },
-        )
+        whole = isinstance(view, Prefix) and len(view) == len(self._roles)
+        roles = Prefix(self._roles) if whole else [message.role for message in view]
+        request = {"turn": turn, "attempt": 1, "roles": roles, "message_count": len(roles)}
+        self._send(request)
 
     def retried(self, retry: Retry) -> None:
         """The attempt failed before it showed anything, and another follows."""
@@ -162,16 +160,15 @@ class Ledger:
             raise ProtocolError("a model that has shown text cannot start its answer again")
         self._respond("failed")
         failed = self._request.payload
-        wait = {"request_id": failed["request_id"], "attempt": self._attempt, **retry.__dict__}
-        self._harness("retry.wait", wait)
-        self._attempt += 1
-        again = {
-            **failed,
-            "request_id": self._recorder.ids.next("request"),
-            "attempt": self._attempt,
-            "retry_of": failed["request_id"],
-        }
-        self._request = self._harness("model.request", again)
+        about = {"request_id": failed["request_id"], "attempt": failed["attempt"]}
+        self._harness("retry.wait", {**about, **as_data(retry)})
+        attempt = int(str(failed["attempt"])) + 1
+        self._send({**failed, "attempt": attempt, "retry_of": failed["request_id"]})
+
+    def _send(self, request: Mapping[str, object]) -> None:
+        self._shown = []
+        request_id = self._recorder.ids.next("request")
+        self._request = self._harness("model.request", {**request, "request_id": request_id})
 
     # region: delta
     def delta(self, text: str) -> None:
@@ -180,13 +177,10 @@ class Ledger:
             raise ProtocolError(f"the model answered with {type(text).__name__}, not a ModelTurn")
         if not text:
             return
-        payload = {
-            "request_id": self._request.payload["request_id"],
-            "index": len(self._shown),
-            "text": clean_text(text),
-        }
-        self._shown.append(clean_text(text))
-        self._model("model.delta", payload, self._request)
+        piece = clean_text(text)
+        about = {"request_id": self._request.payload["request_id"], "index": len(self._shown)}
+        self._shown.append(piece)
+        self._model("model.delta", {**about, "text": piece}, self._request)
 
     # endregion
 
@@ -196,102 +190,76 @@ class Ledger:
         self._respond("cancelled" if stop.reason == "cancelled" else "failed")
         return stop if isinstance(fault, (Exception, KeyboardInterrupt)) else fault
 
-    def answered(self, turn: ModelTurn) -> None:
-        """The model has answered: one assistant message, and its calls are open."""
-        self._check_answer(turn)
-        content = clean_text(turn.resolved_content)
-        record: dict[str, object] = {"content": content, "tool_calls": plain_calls(turn)}
+    def answered(self, answer: ModelTurn) -> ModelTurn:
+        """The model has answered: one assistant message, and its calls are open.
+
+        Returns the answer as it is kept: whole, its text clean. Raises ProtocolError, with
+        nothing kept, if it cannot be trusted.
+        """
+        content = clean_text(answer.resolved_content)
+        calls = self._check_answer(content, answer.tool_calls)
+        turn = ModelTurn(content, calls, (), answer.stop, answer.usage, answer.opaque)
+        record: dict[str, object] = {"content": content, "tool_calls": plain_calls(calls)}
         if turn.opaque is not None:
             record["opaque"] = turn.opaque
-        message = Message("assistant", content, turn.tool_calls, opaque=turn.opaque)
+        message = Message("assistant", content, calls, opaque=turn.opaque)
         self.save("model_response", record, message)
         response = self._respond("completed", turn)
-        for call in turn.tool_calls:
+        for call in calls:
             self._used_ids.add(call.call_id)
-            proposal = {"request_id": self._request.payload["request_id"], **call.__dict__}
+            proposal = {"request_id": self._request.payload["request_id"], **as_data(call)}
             self._open[call.call_id] = OpenCall(call, self._model("tool.call", proposal, response))
+        return turn
 
     def _respond(self, status: str, turn: ModelTurn | None = None) -> Event:
         payload: dict[str, object] = {
             "request_id": self._request.payload["request_id"],
             "status": status,
-            "content": clean_text(turn.resolved_content) if turn else "".join(self._shown),
-            "tool_calls": plain_calls(turn) if turn else [],
+            "content": turn.content if turn else "".join(self._shown),
+            "tool_calls": plain_calls(turn.tool_calls) if turn else [],
             "chunks": {"count": len(self._shown), "complete": turn is not None},
             "stop": bool(turn and turn.stop),
         }
         if turn and turn.usage:
-            payload["usage"] = dict(turn.usage.__dict__)
+            payload["usage"] = as_data(turn.usage)
         return self._model("model.response", payload, self._request)
 
     # region: check
-    def _check_answer(self, turn: ModelTurn) -> None:
-        """Refuse an answer that cannot be trusted before anything of it is kept or run."""
-        if self._shown and "".join(self._shown) != clean_text(turn.resolved_content):
-            raise ProtocolError("the streamed text is not the text of the answer")
-        fresh: set[str] = set()
-        for call in turn.tool_calls:
-            if not isinstance(call.call_id, str) or not call.call_id:
-                raise ProtocolError(f"a call of {call.name!r} has no call_id")
-            if call.call_id in fresh:
-                raise ProtocolError(f"two calls share the call_id {call.call_id!r}")
-            if call.call_id in self._used_ids:
-                raise ProtocolError(f"the call_id {call.call_id!r} was used before")
-            fresh.add(call.call_id)
+    def _check_answer(self, content: str, calls: Iterable[ToolCall]) -> tuple[ToolCall, ...]:
+        """Refuse an answer that cannot be trusted before anything of it is kept or run.
 
-    # endregion
+        Returns its calls with clean text. Their arguments may be anything; the tool judges them.
+        """
+        if self._shown and "".join(self._shown) != content:
+            raise ProtocolError("the streamed text is not the text of the answer")
+        fresh: dict[str, ToolCall] = {}
+        for call in calls:
+            texts = (call.call_id, call.name, call.arguments)
+            if not all(isinstance(text, str) for text in texts):
+                raise ProtocolError(f"a call is not made of text: {call!r}")
+            clean = ToolCall(*[clean_text(text) for text in texts])
+            if not 0 < len(clean.call_id) <= MAX_CALL_ID:
+                raise ProtocolError(f"a call of {clean.name!r} has no usable call_id")
+            if clean.call_id in fresh:
+                raise ProtocolError(f"two calls share the call_id {clean.call_id!r}")
+            if clean.call_id in self._used_ids:
+                raise ProtocolError(f"the call_id {clean.call_id!r} was used before")
+            fresh[clean.call_id] = clean
+        return tuple(fresh.values())
 
     # endregion
 
     # region: calls
-    def question(self, call: ToolCall, prepared: Prepared) -> tuple[ApprovalRequest, Event]:
-        """The approver is about to be asked: the question, and its event."""
-        request = ApprovalRequest(
-            self._recorder.ids.next("approval"),
-            call.call_id,
-            call.name,
-            copy_display(prepared.display),
-        )
-        payload = {
-            "approval_id": request.approval_id,
-            "call_id": call.call_id,
-            "display": copy_display(prepared.display),
-        }
-        return request, self._harness("approval.request", payload, self._open[call.call_id].cause)
+    def cause_of(self, call: ToolCall) -> Event:
+        """The latest event of an open call."""
+        return self._open[call.call_id].cause
 
-    def decided(self, question: Event, decision: Decision) -> Event:
-        """The approver has answered, or will not."""
-        payload = {
-            "approval_id": question.payload["approval_id"],
-            "call_id": question.payload["call_id"],
-            "decision": decision.decision,
-        }
-        if decision.rationale:
-            payload["rationale"] = clean_text(decision.rationale)
-        return self._recorder.emit(
-            "approval.decision",
-            actor_kind=decision.actor_kind,
-            actor_id=decision.actor_id,
-            payload=payload,
-            parent=question,
-        )
-
-    def started(self, call: ToolCall, prepared: Prepared, cause: Event | None) -> None:
+    def started(self, call: ToolCall, prepared: Prepared, cause: Event) -> None:
         """The call is about to act."""
         data = {"call_id": call.call_id, "display": copy_display(prepared.display)}
         self.save("tool_start", data)
-        start = self._harness("tool.start", data, cause or self._open[call.call_id].cause)
+        start = self._harness("tool.start", data, cause)
         self._open[call.call_id] = OpenCall(call, start, has_started=True)
-
-    def output(self, call: ToolCall, index: int, stream: str, text: str) -> None:
-        """A running tool shows some of its output."""
-        self._recorder.emit(
-            "tool.output",
-            actor_kind="tool",
-            actor_id=call.name,
-            payload={"call_id": call.call_id, "index": index, "stream": stream, "text": text},
-            parent=self._open[call.call_id].cause,
-        )
 
     def finished(self, call: ToolCall, result: ToolResult) -> None:
         """The call has come to its one result, which the model will see."""
@@ -300,14 +268,13 @@ class Ledger:
         self._show_result(call, result)
 
     def _show_result(self, call: ToolCall, result: ToolResult) -> None:
-        cause = self._open.pop(call.call_id).cause
         by_tool = result.status in ("completed", "failed")
         self._recorder.emit(
             "tool.result",
             actor_kind="tool" if by_tool else "harness",
-            actor_id=call.name if by_tool else self._agent_id,
+            actor_id=call.name if by_tool else self._config.agent_id,
             payload={"call_id": call.call_id, **result.payload()},
-            parent=cause,
+            parent=self._open.pop(call.call_id).cause,
             provenance="synthesized" if result.status == "unknown" else None,
         )
 
@@ -328,17 +295,7 @@ class Ledger:
 
     # endregion
 
-    def compacted(self, report: Mapping[str, object] | None) -> None:
-        """The next request leaves something out."""
-        if report is not None:
-            self._harness("context.compact", report)
 
-    def spent(self, report: Mapping[str, object] | None) -> None:
-        """The budget has set something aside, or settled it."""
-        if report is not None:
-            self._harness("budget.spend", report)
-
-
-def plain_calls(turn: ModelTurn) -> list[dict[str, object]]:
-    """The calls of a turn as plain data: call_id, name, arguments (raw text)."""
-    return [dict(call.__dict__) for call in turn.tool_calls]
+def plain_calls(calls: Iterable[ToolCall]) -> list[dict[str, object]]:
+    """Calls as plain data: call_id, name, arguments (raw text)."""
+    return [as_data(call) for call in calls]

@@ -8,8 +8,6 @@ once, and every run ends in one `session.stop`.
 
 from __future__ import annotations
 
-from curriculum.core.approval import DenyAll
-from curriculum.core.calls import CallRunner
 from curriculum.core.errors import (
     CallLimitError,
     ContextOverflowError,
@@ -23,7 +21,7 @@ from curriculum.core.model import Retry, stream_turn
 from curriculum.core.seams import CancelToken, InOrder, KeepEverything, NoBudget
 from curriculum.core.tools import ToolBox
 from curriculum.core.trace import Recorder
-from curriculum.core.values import TYPE_CHECKING, value
+from curriculum.core.values import TYPE_CHECKING, Prefix, value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -31,6 +29,7 @@ if TYPE_CHECKING:
     from curriculum.core.approval import Approver
     from curriculum.core.errors import RunError
     from curriculum.core.journal import Journal
+    from curriculum.core.messages import ToolCall
     from curriculum.core.model import Model, StreamingModel
     from curriculum.core.seams import Budget, ContextPolicy, Scheduler
     from curriculum.core.trace import ActorKind, Event
@@ -99,13 +98,8 @@ class AgentRunner:
         self._ledger = Ledger(
             self.recorder, self.config, journal or MemoryJournal(), [*prompt, *self._history]
         )
-        self._calls = CallRunner(
-            self._ledger,
-            self.tools,
-            approver or DenyAll(),
-            scheduler or InOrder(),
-            self._budget,
-        )
+        self._approver = approver
+        self._scheduler = scheduler or InOrder()
 
     # region: run
     def run(self, user_input: str) -> RunResult:
@@ -134,15 +128,29 @@ class AgentRunner:
         for number in range(1, most + 1):
             turn = self._ask(number)
             if not turn.tool_calls:
-                return turn.resolved_content
+                return turn.content
             if number == most:
                 raise TurnLimitError(f"no model request is left of {most}", max_turns=most)
             room -= len(turn.tool_calls)
             if room < 0:
                 limit = self.config.max_tool_calls
                 raise CallLimitError(f"more than {limit} tool calls", max_tool_calls=limit)
-            self._calls.run(turn.tool_calls, self.cancel)
+            self._act(turn.tool_calls)
         raise AssertionError("the last round has returned or raised")
+
+    def _act(self, calls: Sequence[ToolCall]) -> None:
+        """Give each call its one result."""
+        from curriculum.core.calls import CallRunner  # a run that never acts does not load it
+
+        CallRunner(
+            self._ledger,
+            self.recorder,
+            self.config.agent_id,
+            self.tools,
+            self._approver,
+            self._scheduler,
+            self._budget,
+        ).run(calls, self.cancel)
 
     # endregion
 
@@ -157,22 +165,22 @@ class AgentRunner:
             return self._request(number, overflow)
 
     def _request(self, number: int, overflow: ContextOverflowError | None) -> ModelTurn:
-        ledger = self._ledger
-        view, compaction = self._context.fit(ledger.messages, overflow)
-        ledger.compacted(compaction)
-        ledger.spent(self._budget.reserve("request", view))
+        """Send one request and keep its answer. Nothing of an incomplete answer is kept."""
+        ledger, budget = self._ledger, self._budget
+        view, compaction = self._context.fit(Prefix(ledger.messages), overflow)
+        ledger.note("context.compact", compaction)
+        ledger.note("budget.spend", budget.reserve("request", view))
         ledger.requested(view, number)
         try:
-            turn = self._receive(view)
-            ledger.answered(turn)
+            turn = ledger.answered(self._receive(view))
         except BaseException as fault:
             raise ledger.unanswered(fault) from None
-        ledger.spent(self._budget.settle("request", turn.usage))
+        ledger.note("budget.spend", budget.settle("request", turn.usage))
         return turn
 
     def _receive(self, view: Sequence[Message]) -> ModelTurn:
         """Show each piece of the answer as it comes; only the complete one counts."""
-        for item in stream_turn(self.model, tuple(view), self.tools.descriptors()):
+        for item in stream_turn(self.model, view, self.tools.descriptors()):
             self.cancel.check()
             if isinstance(item, ModelTurn):
                 return item
@@ -184,36 +192,36 @@ class AgentRunner:
 
     # endregion
 
+    # region: session
     def start(self, session_id: str = "", resumed_from: str = "") -> None:
         """Record the start of the session; `turn` does it when nobody has."""
-        name, _, version = self.config.harness.partition(" ")
+        config = self.config
+        name, _, version = config.harness.partition(" ")
         payload: dict[str, object] = {
             "session_id": session_id or self.recorder.ids.next("session"),
             "harness": {"name": name, "version": version},
-            "model": self.config.model_id,
+            "model": config.model_id,
             "tools": self.tools.names(),
-            "config": {
-                "max_turns": self.config.max_turns,
-                "max_tool_calls": self.config.max_tool_calls,
-            },
+            "config": {"max_turns": config.max_turns, "max_tool_calls": config.max_tool_calls},
         }
         if self._history:
             roles = [message.role for message in self._history]
             origin = resumed_from or payload["session_id"]
             payload["resumed_from"] = {"session_id": origin, "roles": roles}
-        self._emit(
-            "session.start", actor_kind="harness", actor_id=self.config.agent_id, payload=payload
-        )
+        self._emit("session.start", actor_kind="harness", actor_id=config.agent_id, payload=payload)
 
     def stop(self, result: RunResult) -> RunResult:
         """Record the end of the session, for the reason of its last turn."""
+        count = len(self.recorder.events) + 1  # this event is one of them
         self._emit(
             "session.stop",
             actor_kind="harness",
             actor_id=self.config.agent_id,
-            payload={"reason": result.stop_reason, "event_count": len(self.recorder.events) + 1},
+            payload={"reason": result.stop_reason, "event_count": count},
         )
         return self._result(result.error or self.recorder.failure, result.final_text)
+
+    # endregion
 
     def _result(self, error: RunError | None, text: str) -> RunResult:
         reason = error.reason if error else "completed"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from curriculum.core.errors import ModelError
 from curriculum.core.messages import ModelTurn
-from curriculum.core.values import TYPE_CHECKING, Protocol, value
+from curriculum.core.values import TYPE_CHECKING, Prefix, Protocol, value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -69,15 +69,15 @@ def stream_turn(
 class ScriptedModel:
     """Answers with the declared turns, in order. An exception in the script is raised in its place.
 
-    `requests` holds what each request showed the model: one tuple of messages a request.
+    `requests` holds what each request showed the model: one fixed sequence of messages each.
     """
 
     def __init__(self, script: Iterable[ModelTurn | Exception]) -> None:
         self._script = list(script)
-        self.requests: list[tuple[Message, ...]] = []
+        self.requests: list[Sequence[Message]] = []
 
     def respond(self, messages: Sequence[Message], tools: Descriptors) -> ModelTurn:
-        self.requests.append(tuple(messages))
+        self.requests.append(messages if isinstance(messages, Prefix) else tuple(messages))
         if len(self.requests) > len(self._script):
             raise ModelError(f"the script has only {len(self._script)} turns; add one to it")
         turn = self._script[len(self.requests) - 1]

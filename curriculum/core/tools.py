@@ -7,7 +7,7 @@ reviewed is what runs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from _collections_abc import Mapping
 
 from curriculum.core.errors import PreparationError
 from curriculum.core.trace import to_json

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from _collections_abc import Mapping
 
 from curriculum.core.errors import TraceError
-from curriculum.core.values import TYPE_CHECKING, Protocol, value
+from curriculum.core.values import TYPE_CHECKING, Prefix, Protocol, as_data, value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 MAX_LINE_BYTES = 256 * 1024
 MAX_INTEGER = 2**53 - 1
+UNCHECKED = {"status": "unchecked"}
 
 _ESCAPES = {code: f"\\u{code:04x}" for code in (*range(0x20), 0x85, 0x2028, 0x2029)}
 _ESCAPES.update({8: "\\b", 9: "\\t", 10: "\\n", 12: "\\f", 13: "\\r", 34: '\\"', 92: "\\\\"})
@@ -44,6 +45,8 @@ def to_json(data: object) -> str:
     Raises TypeError for what JSON cannot hold, ValueError for a number that readers would change.
     """
     if isinstance(data, str):
+        if data.isascii() and data.isprintable() and '"' not in data and "\\" not in data:
+            return f'"{data}"'
         return f'"{clean_text(data).translate(_ESCAPES)}"'
     if data is None or data is True or data is False:
         return {None: "null", True: "true", False: "false"}[data]
@@ -55,7 +58,7 @@ def to_json(data: object) -> str:
         if data - data != 0.0:
             raise ValueError(f"JSON has no {data}")
         return float.__repr__(data)
-    if isinstance(data, (list, tuple)):
+    if isinstance(data, (list, tuple, Prefix)):
         return f"[{','.join([to_json(item) for item in data])}]"
     if isinstance(data, Mapping):
         fields = [f"{to_json(str(key))}:{to_json(data[key])}" for key in sorted(data)]
@@ -138,57 +141,18 @@ class Event:
         A line never passes 256 KiB: the longest text of the payload is cut and marked instead,
         and `redaction` points at the cut.
         """
-        fields: dict[str, object] = {"trace_version": "0.1", **self.__dict__}
+        fields = {"trace_version": "0.1", **as_data(self)}
         line = to_json(fields)
-        cuts: list[str] = []
-        while len(line.encode()) >= MAX_LINE_BYTES:
-            fields["payload"] = _shorten_longest(fields["payload"], cuts)
-            items = sorted(set(cuts))
+        cuts: set[str] = set()
+        while len(line) * 4 >= MAX_LINE_BYTES and len(line.encode()) >= MAX_LINE_BYTES:
+            from curriculum.core.line_limit import shorten_longest
+
+            cut, fields["payload"] = shorten_longest(fields["payload"])
+            cuts.add(cut)
+            items = sorted(cuts)
             fields["redaction"] = {"status": "redacted", "policy": "line-limit", "items": items}
             line = to_json(fields)
         return line + "\n"
-
-
-def _shorten_longest(payload: object, cuts: list[str]) -> object:
-    """A copy of `payload` with its longest text halved and marked; its pointer goes into `cuts`."""
-    mark = "[REDACTED:line-limit:1]"
-    texts: list[tuple[int, str]] = []
-
-    def measure(node: object, pointer: str) -> None:
-        if isinstance(node, str):
-            texts.append((len(node), pointer))
-        for key, child in _children(node):
-            measure(child, f"{pointer}/{pointer_token(key)}")
-
-    def rebuild(node: object, pointer: str) -> object:
-        if pointer == target and isinstance(node, str):
-            return node.removesuffix(mark)[: length // 2] + mark
-        if isinstance(node, str) or not (children := _children(node)):
-            return node
-        rebuilt = {
-            key: rebuild(child, f"{pointer}/{pointer_token(key)}") for key, child in children
-        }
-        return rebuilt if isinstance(node, Mapping) else list(rebuilt.values())
-
-    measure(payload, "/payload")
-    length, target = max(texts, default=(0, ""))
-    if length <= 2 * len(mark):
-        raise TraceError(f"an event does not fit in a line of {MAX_LINE_BYTES} bytes")
-    cuts.append(target)
-    return rebuild(payload, "/payload")
-
-
-def pointer_token(key: str) -> str:
-    """One step of a JSON Pointer (RFC 6901)."""
-    return key.replace("~", "~0").replace("/", "~1")
-
-
-def _children(node: object) -> list[tuple[str, object]]:
-    if isinstance(node, (list, tuple)):
-        return [(str(index), child) for index, child in enumerate(node)]
-    if isinstance(node, Mapping):
-        return [(str(key), child) for key, child in node.items()]
-    return []
 
 
 class Recorder:
@@ -213,6 +177,7 @@ class Recorder:
         self._sink = sink
         self.failure: TraceError | None = None
         self._started_us = 0
+        self._mappings: dict[tuple[str, ...], dict[str, str]] = {}
 
     @classmethod
     def golden(cls, sink: Callable[[Event], object] | None = None) -> Recorder:
@@ -231,21 +196,22 @@ class Recorder:
     ) -> Event:
         """Record that something happened, caused by `parent` (by default the event before)."""
         wall_us, now_us = self.clock.read()
-        if not self.events:
+        events = self.events
+        if not events:
             self._started_us = now_us
-        cause = parent or (self.events[-1] if self.events else None)
+        cause = parent or (events[-1] if events else None)
         event = Event(
-            trace_id=self._trace_id,
-            event_id=self.ids.next("event"),
-            sequence=len(self.events),
-            parent_id=cause.event_id if cause else None,
-            type=type,
-            actor={"kind": actor_kind, "id": actor_id},
-            timestamp=format_timestamp(wall_us),
-            elapsed_us=now_us - self._started_us,
-            provenance={"source": provenance or self._provenance},
-            redaction={"status": "unchecked"},
-            payload=payload,
+            self._trace_id,
+            self.ids.next("event"),
+            len(events),
+            cause.event_id if cause else None,
+            type,
+            self._shared("kind", actor_kind, "id", actor_id),
+            format_timestamp(wall_us),
+            now_us - self._started_us,
+            self._shared("source", provenance or self._provenance),
+            UNCHECKED,
+            payload,
         )
         self.events.append(event)
         if self._sink and not self.failure:
@@ -254,6 +220,12 @@ class Recorder:
             except Exception as fault:
                 self.failure = TraceError(f"the trace could not be written: {fault}")
         return event
+
+    def _shared(self, *fields: str) -> Mapping[str, str]:
+        """One mapping for all events that say the same: a long run holds few of them."""
+        if fields not in self._mappings:
+            self._mappings[fields] = dict(zip(fields[::2], fields[1::2], strict=True))
+        return self._mappings[fields]
 
     def check(self) -> None:
         """Raise the TraceError of a sink that failed."""
