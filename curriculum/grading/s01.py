@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
+from typing import TypeGuard
 
 from curriculum.core.loop import AgentRunner, RunResult
 from curriculum.core.messages import Message, ModelTurn, ToolCall
 from curriculum.core.model import ScriptedModel
+from curriculum.core.values import Prefix
 from curriculum.grading.mistakes import attempt, mistake, quote, raise_findings
 from curriculum.grading.model_conformance import ModelUnderTest, check_model
 from curriculum.grading.transition_table import Row, check_table
@@ -33,13 +35,17 @@ def grade_first_request(first_request: Callable[[AgentRunner], Sequence[Message]
         with attempt("first_request", OBSERVE):
             got = first_request(runner)
         expected = f"the messages of the first request, {_shown(wanted)}"
-        if isinstance(got, (list, tuple)) and tuple(got) == wanted:
+        if _are_messages(got) and list(got) == list(wanted):
             continue
         raise mistake(expected, _first_request_mistake(got, model, prompt), OBSERVE)
 
 
+def _are_messages(got: object) -> TypeGuard[Sequence[Message]]:
+    return isinstance(got, (list, tuple, Prefix)) and all(isinstance(m, Message) for m in got)
+
+
 def _shown(messages: object) -> str:
-    if isinstance(messages, (list, tuple)) and all(isinstance(m, Message) for m in messages):
+    if _are_messages(messages):
         return f"[{', '.join(f'{m.role}: {m.content!r}' for m in messages)}]"
     return quote(messages)
 
@@ -47,10 +53,10 @@ def _shown(messages: object) -> str:
 def _first_request_mistake(got: object, model: ScriptedModel, prompt: str) -> str:
     if got is None:
         return "first_request returned None; printing is not returning"
-    if not isinstance(got, (list, tuple)) or not all(isinstance(m, Message) for m in got):
+    if not _are_messages(got):
         return f"you returned {quote(got)}, which are not the Message values of one request"
     saw = f"you returned {_shown(got)}"
-    if len(model.requests) > 1 and tuple(got) == model.requests[-1]:
+    if len(model.requests) > 1 and tuple(got) == tuple(model.requests[-1]):
         return f"{saw}: that is what the last request showed"
     if "assistant" in [message.role for message in got]:
         return f"{saw}: the answer was not there yet when the request was made"

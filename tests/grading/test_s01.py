@@ -13,6 +13,7 @@ from curriculum.core.errors import ModelError, TransientModelError
 from curriculum.core.loop import AgentConfig, AgentRunner, RunResult
 from curriculum.core.messages import Message, ModelTurn, ToolCall
 from curriculum.core.model import Model, ScriptedModel
+from curriculum.core.values import as_data
 from curriculum.grading.model_conformance import check_model
 from curriculum.grading.s01 import (
     grade_adapter,
@@ -43,12 +44,12 @@ def test_first_request_of_the_demo_is_its_prompt() -> None:
 # A. first_request
 
 
-def requests(runner: AgentRunner) -> list[tuple[Message, ...]]:
+def requests(runner: AgentRunner) -> list[Sequence[Message]]:
     assert isinstance(runner.model, ScriptedModel)
     return runner.model.requests
 
 
-def half_done(runner: AgentRunner) -> tuple[Message, ...]:
+def half_done(runner: AgentRunner) -> Sequence[Message]:
     assert requests(runner)
     raise NotImplementedError
 
@@ -346,7 +347,7 @@ class Careless(solutions.VendorModel):
 
 def turned(**change: Callable[[ModelTurn], object]) -> Callable[[sdk.Client], Model]:
     def after(turn: ModelTurn) -> ModelTurn:
-        fields = {**turn.__dict__, **{name: make(turn) for name, make in change.items()}}
+        fields = {**as_data(turn), **{name: make(turn) for name, make in change.items()}}
         return ModelTurn(**fields)
 
     return lambda client: Careless(client, after=after)

@@ -7,6 +7,8 @@ An exercise that is still as you found it is skipped. `solutions.py` holds one w
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from curriculum.core.loop import AgentRunner, RunResult
 from curriculum.core.messages import Message
 from curriculum.core.model import Model
@@ -15,7 +17,7 @@ from curriculum.lessons.s01_agent_loop import vendor_sdk
 
 
 # region: first_request
-def first_request(runner: AgentRunner) -> tuple[Message, ...]:
+def first_request(runner: AgentRunner) -> Sequence[Message]:
     """A. Inspect the request: the messages that the model was shown first.
 
     `runner` has run already; its model is a ScriptedModel. Try it on `main()` of the demo.

@@ -13,7 +13,7 @@ from curriculum.lessons.s01_agent_loop import vendor_sdk
 
 
 # region: first_request
-def first_request(runner: AgentRunner) -> tuple[Message, ...]:
+def first_request(runner: AgentRunner) -> Sequence[Message]:
     """A. The model double remembers what it was shown."""
     assert isinstance(runner.model, ScriptedModel)
     return runner.model.requests[0]
