@@ -101,6 +101,11 @@ def as_data(thing: Any) -> dict[str, Any]:
     return {name: getattr(thing, name) for name in thing.__slots__}
 
 
+def replace(thing: T, **changes: Any) -> T:
+    """A value like `thing`, with other fields."""
+    return type(thing)(**{**as_data(thing), **changes})
+
+
 class Prefix(AnySequence):
     """The first entries of a list that only grows: as fixed as a tuple of them, made at once.
 

@@ -11,6 +11,7 @@ from curriculum.core.errors import ModelError
 from curriculum.core.loop import AgentRunner
 from curriculum.core.messages import Message, ModelTurn
 from curriculum.core.model import Model, Retry, StreamingModel, stream_turn
+from curriculum.core.values import as_data
 from curriculum.grading.s02 import (
     WAYS,
     grade_deltas_of,
@@ -364,7 +365,7 @@ class Guard:
         return mask_all(text, self._secrets)
 
     def masked(self, turn: ModelTurn) -> ModelTurn:
-        fields = {**turn.__dict__, "content": self.mask(turn.resolved_content), "chunks": ()}
+        fields = {**as_data(turn), "content": self.mask(turn.resolved_content), "chunks": ()}
         return ModelTurn(**fields)
 
 

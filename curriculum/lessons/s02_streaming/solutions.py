@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from curriculum.core.loop import AgentRunner
 from curriculum.core.messages import Message, ModelTurn
 from curriculum.core.model import Model, Retry, StreamingModel, stream_turn
+from curriculum.core.values import replace
 
 
 # region: deltas_of
@@ -120,7 +121,7 @@ class MaskedStream:
 
     def _masked(self, turn: ModelTurn) -> ModelTurn:
         content, _ = self._mask(turn.resolved_content, more=False)
-        return ModelTurn(**{**turn.__dict__, "content": content, "chunks": ()})
+        return replace(turn, content=content, chunks=())
 
 
 # endregion
