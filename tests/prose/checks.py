@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from tests.prose.page import Page
+from tests.prose.page import CODE, Page
 from tests.prose.shell import commands_of, matches
 
 FREE = ("", "text")  # diagrams and forms: nothing in them claims to be code or output
@@ -134,6 +134,17 @@ def unknown_names(page: Page, root: Path) -> Iterator[str]:
         for target in TARGET.findall(code.text):
             if target not in targets:
                 yield f"{where}: the Makefile has no target {target}"
+
+
+def broken_emphasis(page: Page) -> Iterator[str]:
+    """Stars that Markdown leaves standing: punctuation on their inside, a letter on the outside.
+
+    Easily written in Chinese, where no space stands between words (CommonMark, flanking runs).
+    """
+    for number, line in page.prose:
+        text = CODE.sub("code", line)
+        if found := re.search(r"\w\*+[\[(（“「]|[\])）”」。，：]\*+\w", text):
+            yield f"{page.path.name}:{number}: {found[0]!r} is no emphasis; put a space outside it"
 
 
 def exercise_names(page: Page, stubs: str) -> Iterator[str]:

@@ -232,6 +232,22 @@ def test_names_in_inline_code_are_looked_up(root: Path, code: str, known: bool) 
     assert len(found) == (not known)
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("*[增量](x)* 是一段文本", 0),
+        ("*[增量](x)*是一段文本", 1),
+        ("它带有*[状态](x)*，", 1),
+        ("**三条。** 文字", 0),
+        ("**三条。**文字", 1),
+        ("*模型*接收消息", 0),
+        ("`a)*b` and a * b", 0),
+    ],
+)
+def test_stars_that_stay_stars_are_found(root: Path, text: str, found: int) -> None:
+    assert len(list(checks.broken_emphasis(page(root, text + "\n")))) == found
+
+
 def test_an_exercise_that_the_stubs_do_not_define_is_found(root: Path) -> None:
     stubs = "def first():\n    ...\n\nSECOND = 2\n\nclass Third:\n    pass\n"
     text = "### A · `first`\n### B · `SECOND`\n### C · `Third`\n### D · `fourth`\n"

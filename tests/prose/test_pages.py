@@ -54,6 +54,11 @@ def test_names_in_the_text_exist(path: Path) -> None:
     assert list(checks.unknown_names(Page.read(path), ROOT)) == []
 
 
+@PAGES
+def test_emphasis_is_seen_as_such(path: Path) -> None:
+    assert list(checks.broken_emphasis(Page.read(path))) == []
+
+
 @LESSONS
 def test_a_lesson_has_every_section(path: Path) -> None:
     language = ("en", "zh").index(path.parent.name)
