@@ -56,12 +56,7 @@ def _read_object(arguments: str) -> dict[str, object]:
     if len(arguments) > _MAX_TEXT:
         raise InvalidArgumentsError(f"arguments are {len(arguments)} characters long; {_LIMIT}")
     try:
-        fields = json.loads(
-            arguments,
-            object_pairs_hook=_without_duplicates,
-            parse_constant=_refuse_constant,
-            parse_int=float,  # numbers are refused later; reading a huge one must not cost or fail
-        )
+        fields = _STRICT.decode(arguments)
     except RecursionError:
         raise InvalidArgumentsError("arguments are nested too deeply") from None
     except ValueError as fault:
@@ -93,6 +88,13 @@ def _json_type(content: object) -> str:
         bool: "a boolean",
     }
     return names.get(type(content), "null")
+
+
+_STRICT = json.JSONDecoder(
+    object_pairs_hook=_without_duplicates,
+    parse_constant=_refuse_constant,
+    parse_int=float,  # numbers are refused later; reading a huge one must not cost or fail
+)
 
 
 def _quote(name: str) -> str:

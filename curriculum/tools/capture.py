@@ -17,18 +17,20 @@ if TYPE_CHECKING:
 
     Stream = Literal["stdout", "stderr"]
 
+STREAMS: tuple[Stream, ...] = ("stdout", "stderr")
+
 
 class Capture:
     """Takes bytes of either stream until `limit` bytes are kept; `show` hears each new text."""
 
     def __init__(self, limit: int, show: Callable[[str, str], None] | None = None) -> None:
-        self.sizes: dict[Stream, int] = {"stdout": 0, "stderr": 0}
+        self.sizes = dict.fromkeys(STREAMS, 0)
         self.overflowed = False
         self._limit = limit
         self._show = show
         decoder = codecs.getincrementaldecoder("utf-8")
-        self._decoders = {stream: decoder("replace") for stream in self.sizes}
-        self._texts: dict[Stream, list[str]] = {stream: [] for stream in self.sizes}
+        self._decoders = {stream: decoder("replace") for stream in STREAMS}
+        self._texts: dict[Stream, list[str]] = {stream: [] for stream in STREAMS}
 
     @property
     def room(self) -> int:

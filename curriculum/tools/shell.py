@@ -9,7 +9,7 @@ descriptor is left open.
 from __future__ import annotations
 
 import os
-import selectors
+import select
 import subprocess
 import time
 
@@ -23,6 +23,7 @@ from curriculum.tools.bounds import (
     REAP_SECONDS,
     Ending,
 )
+from curriculum.tools.capture import STREAMS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,12 +41,17 @@ class Shell:
         self._now = now
         self._code: int | None = None
         self._exited = self._reaped = self._held = self._stopped = self._escaped = False
-        self._selector = selectors.DefaultSelector()
-        self._fds: list[int] = []
+        self._poll = select.poll()
+        self._pipes: dict[int, Stream] = {}  # read ends that somebody may still write to
+        self._fds: list[int] = []  # whatever must be closed in the end
+        # Our copies of the write ends stay open until the shell has exited: otherwise each pipe
+        # that it closes on its way out would wake us up once more.
+        self._writers: list[int] = []
         try:
             self._process = self._start(launch)
         except BaseException:
-            self._close()
+            self._close(self._writers)
+            self._close(self._fds)
             raise
         self._pid = self._process.pid
         self._exit_fd: int | None = None
@@ -54,30 +60,26 @@ class Shell:
         except (AttributeError, OSError):
             return
         self._fds.append(self._exit_fd)
-        self._selector.register(self._exit_fd, selectors.EVENT_READ, None)
+        self._poll.register(self._exit_fd, select.POLLIN)
 
     def _start(self, launch: Launch) -> subprocess.Popen[bytes]:
-        writers = []
-        try:
-            for stream in ("stdout", "stderr"):
-                reader, writer = os.pipe()
-                self._fds.append(reader)
-                writers.append(writer)
-                os.set_blocking(reader, False)
-                self._selector.register(reader, selectors.EVENT_READ, stream)
-            return subprocess.Popen(
-                ["/bin/bash", "--noprofile", "--norc", "-c", launch.command],
-                stdin=subprocess.DEVNULL,
-                stdout=writers[0],
-                stderr=writers[1],
-                cwd=launch.directory,
-                env=dict(launch.environment),
-                start_new_session=True,  # set before bash runs, so a group is there to be killed
-                close_fds=True,
-            )
-        finally:
-            for writer in writers:
-                os.close(writer)
+        for stream in STREAMS:
+            reader, writer = os.pipe()
+            self._fds.append(reader)
+            self._writers.append(writer)
+            os.set_blocking(reader, False)
+            self._poll.register(reader, select.POLLIN)
+            self._pipes[reader] = stream
+        return subprocess.Popen(
+            ["/bin/bash", "--noprofile", "--norc", "-c", launch.command],
+            stdin=subprocess.DEVNULL,
+            stdout=self._writers[0],
+            stderr=self._writers[1],
+            cwd=launch.directory,
+            env=dict(launch.environment),
+            start_new_session=True,  # set before bash runs, so a group is there to be killed
+            close_fds=True,
+        )
 
     # region: watch
     def watch(self, timeout_seconds: float, cancel: CancelToken) -> Cause:
@@ -91,9 +93,10 @@ class Shell:
                 return "cancelled"
             if not self._exited and self._now() >= deadline:
                 return "timeout"
+        self._close(self._writers)
         self._empty_pipes()
         deadline = self._now() + INHERITED_PIPE_SECONDS
-        while self._open_pipes() and not self._capture.overflowed:
+        while self._pipes and not self._capture.overflowed:
             if cancel.cancelled:
                 return "cancelled"
             if self._now() >= deadline:
@@ -106,35 +109,40 @@ class Shell:
 
     def _empty_pipes(self) -> None:
         """Take all that is in the pipes now: no clock may lose it, the cap bounds it."""
-        while not self._capture.overflowed and self._collect(0):
+        while self._pipes and not self._capture.overflowed and self._collect(0):
             pass
-
-    def _open_pipes(self) -> int:
-        return sum(key.data is not None for key in self._selector.get_map().values())
 
     def _collect(self, seconds: float) -> bool:
         """Wait at most so long (and 100 ms) for output or exit. True if there was output."""
         longest = POLL_SECONDS if self._exit_fd is not None else BLIND_POLL_SECONDS
+        seconds = min(seconds, longest)
         progress = False
-        for key, _ in self._selector.select(max(0.0, min(seconds, longest))):
-            if key.data is None:
+        for fd, event in self._poll.poll(seconds * 1000 if seconds > 0 else 0):
+            if fd == self._exit_fd:
                 self._exited = True
-                self._selector.unregister(key.fd)
-            else:
-                progress = self._read(key.fd, key.data) or progress
+                self._poll.unregister(fd)
+            elif event & select.POLLIN:
+                progress = self._read(fd) or progress
+            else:  # hung up, and empty
+                self._drop(fd)
         if self._exit_fd is None and not self._reaped:
             self._reap(os.WNOHANG)
         return progress
 
-    def _read(self, fd: int, stream: Stream) -> bool:
+    def _read(self, fd: int) -> bool:
         try:
             data = os.read(fd, READ_BYTES)
-        except BlockingIOError:
+        except BlockingIOError:  # a process of this user can read our end through /proc
             return False
-        if not data:
-            self._selector.unregister(fd)
-        self._capture.add(stream, data)
+        if data:
+            self._capture.add(self._pipes[fd], data)
+        else:
+            self._drop(fd)
         return bool(data)
+
+    def _drop(self, fd: int) -> None:
+        self._poll.unregister(fd)
+        del self._pipes[fd]
 
     def _reap(self, flags: int = 0) -> None:
         """Take the shell's status. Its number is not ours to signal any more afterwards."""
@@ -156,10 +164,11 @@ class Shell:
             else:
                 self._stop()
         if self._fds:
+            self._close(self._writers)
             if self._reaped and not survivors.session_is_empty(self._pid, self._fds[0]):
                 self._stop_leftovers()
             self._drain(0.0 if cause == "exit" and not self._stopped else INHERITED_PIPE_SECONDS)
-            self._close()
+            self._close(self._fds)
         if cause == "exit" and self._capture.overflowed:
             cause = "output-limit"
         self._capture.close(whole=cause == "exit")
@@ -190,13 +199,13 @@ class Shell:
         """Take what the stopped processes left in the pipes. Who still holds one has escaped."""
         self._empty_pipes()
         deadline = self._now() + seconds
-        while self._open_pipes():
+        while self._pipes:
             if self._now() >= deadline:
                 self._escaped = True
                 return
             self._collect(deadline - self._now())
 
-    def _close(self) -> None:
-        self._selector.close()
-        while self._fds:
-            os.close(self._fds.pop())
+    @staticmethod
+    def _close(fds: list[int]) -> None:
+        while fds:
+            os.close(fds.pop())
