@@ -9,80 +9,22 @@ from __future__ import annotations
 
 import copy
 import random
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal, Protocol
+from collections.abc import Callable, Sequence
+from typing import Literal
 
 from curriculum.core.errors import ContextOverflowError, ModelError, RunError
 from curriculum.core.loop import AgentRunner
 from curriculum.core.messages import Message, ModelTurn, ToolCall
 from curriculum.core.model import Model, StreamingModel, stream_turn
-from curriculum.core.tools import Prepared, RunningCall, ToolBox, ToolDefinition, ToolResult
+from curriculum.core.tools import ToolBox
 from curriculum.core.trace import to_json
 from curriculum.grading.mistakes import collect, mistake, quote
+from curriculum.grading.model_under_test import Answer, Echo, Failure, ModelUnderTest, Sent
 
 __unittest = True
 
 STEPS = 's01, "Step by step"'
 DEEP = 's01, "Exercises", D'
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What the provider answers. `private` is an item of its own that it wants to see again.
-
-    `unknown` adds content of a kind that the adapter cannot know.
-    """
-
-    text: str = ""
-    calls: tuple[ToolCall, ...] = ()
-    private: str = ""
-    unknown: bool = False
-
-
-@dataclass(frozen=True)
-class Failure:
-    """The provider fails: it may work later, it never will, or the request was too long."""
-
-    kind: Literal["transient", "permanent", "overflow"]
-    message: str
-
-
-Script = Sequence[Answer | Failure]
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One entry of a request as the provider got it; the system prompt stands in `Sent.system`."""
-
-    role: str
-    text: str
-    calls: tuple[ToolCall, ...] = ()
-    call_id: str | None = None
-    private: str = ""
-
-
-@dataclass(frozen=True)
-class Sent:
-    """One request as the provider got it. `tools` are (name, description, JSON Schema)."""
-
-    system: str
-    entries: tuple[Entry, ...]
-    tools: tuple[tuple[str, str, Mapping[str, object]], ...] = ()
-
-
-class ModelUnderTest(Protocol):
-    """The harness around one kind of model."""
-
-    @property
-    def lacks(self) -> Mapping[str, str]:
-        """Names of checks that do not apply to this kind of model, each with the reason."""
-
-    def build(self, script: Script) -> Model | StreamingModel:
-        """A fresh model whose provider will give these answers, in order."""
-
-    def sent(self) -> Sequence[Sent]:
-        """What the provider of the model built last was sent, oldest first."""
 
 
 def check_model(under_test: ModelUnderTest, seed: int = 0) -> list[str]:
@@ -238,7 +180,7 @@ class _Checks:
         _same("", self._last_sent().system, "no system prompt where none was given")
 
     def tools(self) -> None:
-        tools = [_Echo(self._word("tool")).definition.descriptor() for _ in range(2)]
+        tools = [Echo(self._word("tool")).definition.descriptor() for _ in range(2)]
         ask(self._under_test.build([Answer("ok")]), [Message("user", "hi")], copy.deepcopy(tools))
         _same(
             [(tool["name"], tool["description"], tool["parameters"]) for tool in tools],
@@ -307,7 +249,7 @@ class _Checks:
             Message("assistant", "", calls),
             Message("tool", "{}", call_id=calls[0].call_id),
         ]
-        tools = [_Echo("echo").definition.descriptor()]
+        tools = [Echo("echo").definition.descriptor()]
         before = copy.deepcopy((messages, tools))
         ask(self._under_test.build([Answer("ok")]), messages, tools)
         if (messages, tools) != before:
@@ -345,33 +287,10 @@ class _Checks:
         word = self._word()
         call = ToolCall(self._word("id"), "echo", f'{{"text": "{word}"}}')
         model = self._under_test.build([Answer("", (call,), self._word("sealed")), Answer(word)])
-        tools = ToolBox([_Echo("echo")], granted=["echo"])
+        tools = ToolBox([Echo("echo")], granted=["echo"])
         result = AgentRunner(model, tools, system_prompt="be brief").run("go")
         if result.stop_reason != "completed":
             raise mistake("a run of two requests that completes", f"{result.error!r}", DEEP)
         _same(word, result.final_text, "the final text of the run")
         roles = [message.role for message in result.messages]
         _same(["system", "user", "assistant", "tool", "assistant"], roles, "the messages' roles")
-
-
-class _Echo:
-    """A tool that gives its arguments back."""
-
-    def __init__(self, name: str) -> None:
-        properties = {"text": {"type": "string", "description": f"for {name}"}}
-        self.definition = ToolDefinition(
-            name,
-            f"Gives the text back ({name}).",
-            {
-                "type": "object",
-                "properties": properties,
-                "required": ["text"],
-                "additionalProperties": False,
-            },
-        )
-
-    def prepare(self, arguments: str) -> Prepared:
-        return Prepared({"text": arguments}, arguments)
-
-    def execute(self, prepared: Prepared, call: RunningCall) -> ToolResult:
-        return ToolResult("completed", str(prepared.action))

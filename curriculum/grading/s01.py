@@ -11,7 +11,8 @@ from curriculum.core.messages import Message, ModelTurn, ToolCall
 from curriculum.core.model import ScriptedModel
 from curriculum.core.values import Prefix
 from curriculum.grading.mistakes import attempt, mistake, quote, raise_findings
-from curriculum.grading.model_conformance import ModelUnderTest, check_model
+from curriculum.grading.model_conformance import check_model
+from curriculum.grading.model_under_test import ModelUnderTest
 from curriculum.grading.transition_table import Row, check_table
 
 __unittest = True

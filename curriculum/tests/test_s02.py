@@ -8,12 +8,9 @@ import json
 import unittest
 
 from curriculum.grading.exercise import load
-from curriculum.grading.s02 import (
-    grade_deltas_of,
-    grade_masked_stream,
-    grade_stream_outcomes,
-    grade_word_by_word,
-)
+from curriculum.grading.masked_stream import grade_masked_stream
+from curriculum.grading.s02 import grade_deltas_of, grade_word_by_word
+from curriculum.grading.stream_outcomes import grade_stream_outcomes
 from curriculum.lessons.s02_streaming.demo import main
 
 LESSON = "s02_streaming"

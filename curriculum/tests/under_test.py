@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from curriculum.core.errors import ContextOverflowError, ModelError, TransientModelError
-from curriculum.core.messages import ModelTurn
+from curriculum.core.messages import ModelTurn, ToolCall
 from curriculum.core.model import Model, ScriptedModel
-from curriculum.grading.model_conformance import Answer, Entry, Failure, Script, Sent, ToolCall
+from curriculum.grading.model_under_test import Answer, Entry, Failure, Script, Sent
 from curriculum.lessons.s01_agent_loop import vendor_sdk as sdk
 
 

@@ -16,6 +16,7 @@ from tests.golden import ROOT
 EXERCISES = {
     "s01_agent_loop": ["first_request", "run_out_of_turns", "CANCELLATION", "adapter"],
     "s02_streaming": ["deltas_of", "WordByWord", "STREAM_OUTCOMES", "MaskedStream"],
+    "s03_bash_tool": ["pair_results", "WordCount", "RESULT_STATUS", "ReadFile"],
 }
 FIRST = "curriculum/lessons/s01_agent_loop/exercises.py"
 

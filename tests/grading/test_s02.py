@@ -12,16 +12,11 @@ from curriculum.core.loop import AgentRunner
 from curriculum.core.messages import Message, ModelTurn
 from curriculum.core.model import Model, Retry, StreamingModel, stream_turn
 from curriculum.core.values import as_data
-from curriculum.grading.s02 import (
-    WAYS,
-    grade_deltas_of,
-    grade_masked_stream,
-    grade_stream_outcomes,
-    grade_word_by_word,
-    mask_all,
-    observe_outcome,
-)
-from curriculum.grading.streaming_conformance import Source, Wrapped, check_stream
+from curriculum.grading.masked_stream import grade_masked_stream, mask_all
+from curriculum.grading.s02 import grade_deltas_of, grade_word_by_word
+from curriculum.grading.stream_outcomes import WAYS, grade_stream_outcomes, observe_outcome
+from curriculum.grading.stream_under_test import Source, Wrapped
+from curriculum.grading.streaming_conformance import check_stream
 from curriculum.lessons.s02_streaming import solutions
 
 Stream = Iterator[str | Retry | ModelTurn]
