@@ -93,9 +93,10 @@ class OrderRules:
         """A line out of place shifts and shifts back: the shift before is not a new finding."""
         shift = sequence - self._now.line
         expected = self._now.line + self._shift
-        if shift > self._shift and self._now.line > 1:
-            self._now.blind = True
+        if shift > self._shift:
             self._lost_ids += min(shift - self._shift, MOST_EXCUSED)
+            # A file that counts from 1 misses nothing: it only counts from 1.
+            self._now.blind = self._now.blind or self._now.line > 1
         if shift != self._before and not self._resync:
             message = f"sequence is {sequence}, expected {expected}"
             self._now.error("S01", "/sequence", message)
