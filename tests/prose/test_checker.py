@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from tests.golden import ROOT
 from tests.prose import checks
 from tests.prose.page import Page
-from tests.prose.shell import Shell, commands_of, matches
+from tests.prose.shell import Shell, commands_of, handed_out, matches
 
 SOURCE = """\
 import os
@@ -148,6 +149,31 @@ def test_commands_run_in_a_copy_with_a_bare_python(tmp_path: Path) -> None:
     alone, code = shell.run("python3 -c 'import sys; print(sys.prefix == sys.base_prefix)'")
     assert (alone, code) == ("True\n", 0)
     assert shell.run("exit 3") == ("", 3)
+
+
+def test_exercises_are_as_handed_out_also_for_a_learner_who_committed_some(tmp_path: Path) -> None:
+    def git(*arguments: str) -> None:
+        who = ["-c", "user.name=learner", "-c", "user.email=learner@example.org"]
+        subprocess.run(["git", *who, *arguments], cwd=tmp_path, check=True, capture_output=True)
+
+    stub = "def first():\n    raise NotImplementedError\n\n\nTABLE: list | None = None\n"
+    name = "curriculum/lessons/s01_a/exercises.py"
+    file = tmp_path / name
+    file.parent.mkdir(parents=True)
+    git("init")
+    for text in (
+        "# an older stub\n" + stub,
+        stub,
+        stub.replace("raise NotImplementedError", "..."),
+    ):
+        file.write_text(text)
+        assert handed_out(tmp_path, name).decode() == (text if text.endswith(stub) else stub)
+        git("add", ".")
+        git("commit", "-m", "one more")
+    file.write_text("def first(:\n")
+    assert handed_out(tmp_path, name).decode() == stub
+    file.write_text(stub.replace("= None", "= []"))
+    assert handed_out(tmp_path, name).decode() == stub
 
 
 # Quotes

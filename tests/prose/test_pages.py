@@ -74,6 +74,12 @@ def test_exercises_of_a_lesson_are_those_of_its_stubs(path: Path) -> None:
 
 
 @LESSONS
+def test_a_lesson_has_four_exercises_each_with_its_name(path: Path) -> None:
+    named = [re.match(r"([A-D]) · .*`\w+`", heading.text) for heading in Page.read(path).headings]
+    assert [match[1] for match in named if match] == ["A", "B", "C", "D"]
+
+
+@LESSONS
 def test_a_lesson_shows_its_demo_and_asks_five_questions(path: Path) -> None:
     page = Page.read(path)
     commands = [line for f in page.fences if f.language == "console" for line in f.lines]
