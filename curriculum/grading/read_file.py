@@ -40,7 +40,7 @@ class ReaderUnderTest:
         (self.root / "sub").mkdir(parents=True, exist_ok=True)
         self.secret.write_text("the secret")
         (self.root / "sub" / "note.txt").write_text("to be or not\n", "utf-8")
-        (self.root / "long.txt").write_text("x" + "\u4e16" * 1000, "utf-8")
+        (self.root / "long.txt").write_text("xx" + "\u4e16" * 1000, "utf-8")
         (self.root / "raw.bin").write_bytes(b"ab\xff\xfecd")
         return self._make(str(self.root), self.limit)
 
@@ -64,7 +64,7 @@ class ReaderUnderTest:
         return {wrong: json.dumps({"path": path}) for wrong, path in paths.items()}
 
     def flooding(self) -> tuple[str, str, int]:
-        return '{"path": "long.txt"}', "x" + "\u4e16" * 1000, self.limit
+        return '{"path": "long.txt"}', "xx" + "\u4e16" * 1000, self.limit
 
 
 def grade_read_file(read_file: MakeReader) -> None:

@@ -119,9 +119,14 @@ class _Checks:
 
     def _unchanged(self, before: object, what: str) -> None:
         after = self._under_test.world()
-        if after != before:
-            saw = f"{quote(before)} became {quote(after)}"
-            raise mistake(f"{what} to leave the world as it was", saw, INVARIANTS)
+        if after == before:
+            return
+        saw = f"{quote(before)} became {quote(after)}"
+        if isinstance(before, list) and isinstance(after, list):
+            gone = [item for item in before if item not in after]
+            new = [item for item in after if item not in before]
+            saw = f"gone: {quote(gone)}, new: {quote(new)}"
+        raise mistake(f"{what} to leave the world as it was", saw, INVARIANTS)
 
     def prepare_changes_nothing(self) -> None:
         tool = self._under_test.build()
@@ -181,13 +186,13 @@ class _Checks:
         tool = self._under_test.build()
         result = self._execute(tool, tool.prepare(arguments))
         size = len(result.output.encode())
+        if not whole.startswith(result.output):
+            saw = f"it ends in {result.output[-20:]!r}"
+            raise mistake("output cut between two characters, never inside one", saw, STEPS)
         if size > limit:
             raise mistake(f"at most {limit} bytes of output", f"{size} bytes", STEPS)
         if not result.truncated:
             raise mistake("truncated to be set where output was cut", quote(result, 80), STEPS)
-        if not whole.startswith(result.output):
-            saw = f"it ends in {result.output[-20:]!r}"
-            raise mistake("output cut between two characters, never inside one", saw, STEPS)
         if size < limit - 3:
             raise mistake(f"output up to the limit of {limit} bytes", f"{size} bytes", STEPS)
 

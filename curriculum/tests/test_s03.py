@@ -95,7 +95,7 @@ class BashUnderTest:
         return {"blank": '{"command": " "}', "NUL": '{"command": "echo a\\u0000b"}'}
 
     def flooding(self) -> tuple[str, str, int]:
-        text = "x" + "\u4e16" * 1000
+        text = "xx" + "\u4e16" * 1000
         return json.dumps({"command": f"printf %s {text}"}), text, self.limit
 
 

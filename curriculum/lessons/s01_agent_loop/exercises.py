@@ -55,7 +55,7 @@ CANCELLATION: list[Row] | None = None
 A row is (state, event, next state, (records, ...)): in this state, when this happens, the harness
 goes to that state and writes these into the trace, in this order. Name the states as you like; a
 run begins in "ready" (the user's message is recorded, nothing else has happened), and a state in
-which session.stop was recorded has no rows. The rules are in `curriculum.grading.cancellation_rules`.
+which session.stop was recorded has no rows. `curriculum.grading.cancellation_rules` has the rules.
 
 What can happen:
     "check point"         no request is open and no tool runs: the harness is about to go on
