@@ -6,12 +6,13 @@ import contextlib
 import io
 import json
 import unittest
+from unittest import mock
 
 from curriculum.grading.exercise import load
 from curriculum.grading.masked_stream import grade_masked_stream
 from curriculum.grading.s02 import grade_deltas_of, grade_word_by_word
 from curriculum.grading.stream_outcomes import grade_stream_outcomes
-from curriculum.lessons.s02_streaming.demo import main
+from curriculum.lessons.s02_streaming import demo
 
 LESSON = "s02_streaming"
 
@@ -20,7 +21,7 @@ class DemoTest(unittest.TestCase):
     def setUp(self) -> None:
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
-            self.runner = main()
+            demo.main()
         self.first, *lines = printed.getvalue().splitlines()
         self.events = [json.loads(line) for line in lines]
         self.types = [event["type"] for event in self.events]
@@ -43,11 +44,12 @@ class DemoTest(unittest.TestCase):
         self.assertEqual(response["chunks"], {"count": len(deltas), "complete": True})
         self.assertEqual(self.first, response["content"])
 
-    def test_the_next_request_shows_the_pieces_as_one_assistant_message(self) -> None:
-        self.runner.turn("and then?")
-        request = self.runner.model.requests[-1]
-        self.assertEqual([m.role for m in request], ["user", "assistant", "user"])
-        self.assertEqual(request[1].content, self.first)
+    def test_the_pieces_are_one_assistant_message(self) -> None:
+        with mock.patch.object(demo, "show") as show:
+            demo.main()
+        [result] = show.call_args.args
+        wanted = [("user", demo.PROMPT), ("assistant", self.first)]
+        self.assertEqual([(m.role, m.content) for m in result.messages], wanted)
 
     def test_the_model_is_responsible_for_every_piece(self) -> None:
         actors = {e["actor"]["kind"] for e in self.events if e["type"] == "model.delta"}
