@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from curriculum.core.messages import ToolCall
     from curriculum.core.seams import Budget, CancelToken, Scheduler
     from curriculum.core.tools import ToolBox
-    from curriculum.core.trace import Event, Recorder
+    from curriculum.core.trace import Event
 
 
 @value
@@ -37,16 +37,13 @@ class CallRunner:
     def __init__(
         self,
         ledger: Ledger,
-        recorder: Recorder,
-        agent_id: str,
         tools: ToolBox,
         approver: Approver | None,
         scheduler: Scheduler,
         budget: Budget,
     ) -> None:
         self._ledger = ledger
-        self._recorder = recorder
-        self._agent_id = agent_id
+        self._recorder = ledger.recorder
         self._tools = tools
         self._approver = approver or DenyAll()
         self._scheduler = scheduler
@@ -67,7 +64,7 @@ class CallRunner:
                 if isinstance(outcome, ToolResult):
                     self._ledger.finished(call, outcome)
                     if isinstance(job, Admitted):
-                        self._ledger.note("budget.spend", self._budget.settle("call", None))
+                        self._ledger.report("budget.spend", self._budget.settle("call", None))
                 else:
                     faults.append(outcome)
             if faults:
@@ -95,7 +92,7 @@ class CallRunner:
                 return ToolResult(
                     "denied", f"{who} refused this call{why}; nothing ran; do not repeat it"
                 )
-        self._ledger.note("budget.spend", self._budget.reserve("call", self._ledger.messages))
+        self._ledger.report("budget.spend", self._budget.reserve("call", self._ledger.messages))
         return Admitted(prepared, cause)
 
     # endregion
@@ -103,13 +100,8 @@ class CallRunner:
     def _decide(self, call: ToolCall, prepared: Prepared, cause: Event) -> tuple[Decision, Event]:
         """Ask about exactly this call. Every question gets one decision on record."""
         about = {"approval_id": self._recorder.ids.next("approval"), "call_id": call.call_id}
-        question = self._recorder.emit(
-            "approval.request",
-            actor_kind="harness",
-            actor_id=self._agent_id,
-            payload={**about, "display": copy_display(prepared.display)},
-            parent=cause,
-        )
+        shown = {**about, "display": copy_display(prepared.display)}
+        question = self._ledger.note("approval.request", shown, cause)
         display = copy_display(prepared.display)
         request = ApprovalRequest(about["approval_id"], call.call_id, call.name, display)
 

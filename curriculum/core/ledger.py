@@ -54,7 +54,7 @@ class Ledger:
         messages: Iterable[Message],
     ) -> None:
         self.messages = list(messages)
-        self._recorder = recorder
+        self.recorder = recorder
         self._config = config
         self._journal = journal
         self._journal_lost = False
@@ -66,23 +66,21 @@ class Ledger:
         self._open: dict[str, OpenCall] = {}
         self._cancellation: CancelledError | None = None
 
-    def note(
-        self, type: str, payload: Mapping[str, object] | None, parent: Event | None = None
-    ) -> Event | None:
-        """Something for observers only; nothing if there is no payload."""
-        return None if payload is None else self._harness(type, payload, parent)
-
-    def _harness(
-        self, type: str, payload: Mapping[str, object], parent: Event | None = None
-    ) -> Event:
+    def note(self, type: str, payload: Mapping[str, object], parent: Event | None = None) -> Event:
+        """An event of the harness itself."""
         agent = self._config.agent_id
-        return self._recorder.emit(
+        return self.recorder.emit(
             type, actor_kind="harness", actor_id=agent, payload=payload, parent=parent
         )
 
+    def report(self, type: str, payload: Mapping[str, object] | None) -> None:
+        """What a seam has to tell observers; nothing if there is no payload."""
+        if payload is not None:
+            self.note(type, payload)
+
     def _model(self, type: str, payload: Mapping[str, object], parent: Event) -> Event:
         model = self._config.model_id
-        return self._recorder.emit(
+        return self.recorder.emit(
             type, actor_kind="model", actor_id=model, payload=payload, parent=parent
         )
 
@@ -99,7 +97,7 @@ class Ledger:
         self.messages += messages
         self._roles += [message.role for message in messages]
         if position is not None:
-            self._harness("journal.append", {"record_kind": kind, "position": position})
+            self.note("journal.append", {"record_kind": kind, "position": position})
 
     # endregion
 
@@ -107,9 +105,9 @@ class Ledger:
     def begin_turn(self, user_input: str) -> None:
         """The user has said something."""
         content = clean_text(user_input)
-        self._turn_id = self._recorder.ids.next("turn")
+        self._turn_id = self.recorder.ids.next("turn")
         self.save("user_input", {"content": content}, Message("user", content))
-        self._recorder.emit(
+        self.recorder.emit(
             "user.message", actor_kind="user", actor_id="user", payload={"content": content}
         )
 
@@ -127,7 +125,7 @@ class Ledger:
             except JournalError as worse:
                 stop = worse
         self._close_calls(stop.message)
-        self._harness("error", stop.payload())
+        self.note("error", stop.payload())
         return stop
 
     # endregion
@@ -142,7 +140,7 @@ class Ledger:
             stop = kind(f"{type(fault).__name__}: {fault}")
         if isinstance(stop, CancelledError) and stop is not self._cancellation:
             self._cancellation = stop
-            self._recorder.emit(
+            self.recorder.emit(
                 "cancel.request", actor_kind=stop.by, actor_id=stop.by, payload={"by": stop.by}
             )
         return stop
@@ -161,14 +159,14 @@ class Ledger:
         self._respond("failed")
         failed = self._request.payload
         about = {"request_id": failed["request_id"], "attempt": failed["attempt"]}
-        self._harness("retry.wait", {**about, **as_data(retry)})
+        self.note("retry.wait", {**about, **as_data(retry)})
         attempt = int(str(failed["attempt"])) + 1
         self._send({**failed, "attempt": attempt, "retry_of": failed["request_id"]})
 
     def _send(self, request: Mapping[str, object]) -> None:
         self._shown = []
-        request_id = self._recorder.ids.next("request")
-        self._request = self._harness("model.request", {**request, "request_id": request_id})
+        request_id = self.recorder.ids.next("request")
+        self._request = self.note("model.request", {**request, "request_id": request_id})
 
     # region: delta
     def delta(self, text: str) -> None:
@@ -258,7 +256,7 @@ class Ledger:
         """The call is about to act."""
         data = {"call_id": call.call_id, "display": copy_display(prepared.display)}
         self.save("tool_start", data)
-        start = self._harness("tool.start", data, cause)
+        start = self.note("tool.start", data, cause)
         self._open[call.call_id] = OpenCall(call, start, has_started=True)
 
     def finished(self, call: ToolCall, result: ToolResult) -> None:
@@ -269,7 +267,7 @@ class Ledger:
 
     def _show_result(self, call: ToolCall, result: ToolResult) -> None:
         by_tool = result.status in ("completed", "failed")
-        self._recorder.emit(
+        self.recorder.emit(
             "tool.result",
             actor_kind="tool" if by_tool else "harness",
             actor_id=call.name if by_tool else self._config.agent_id,

@@ -94,6 +94,7 @@ class AgentRunner:
         self._context = context or KeepEverything()
         self._budget = budget or NoBudget()
         self._history = tuple(history)
+        self._stopped = False
         prompt = [Message("system", system_prompt)] if system_prompt else []
         self._ledger = Ledger(
             self.recorder, self.config, journal or MemoryJournal(), [*prompt, *self._history]
@@ -107,7 +108,11 @@ class AgentRunner:
         return self.stop(self.turn(user_input))
 
     def turn(self, user_input: str) -> RunResult:
-        """Answer one input. Whatever happens on the way, the caller gets the facts."""
+        """Answer one input. Whatever happens on the way, the caller gets the facts.
+
+        Raises RuntimeError, with nothing recorded, after the session has stopped.
+        """
+        self._check_open()
         text, stop = "", None
         try:
             if not self.recorder.events:
@@ -142,15 +147,8 @@ class AgentRunner:
         """Give each call its one result."""
         from curriculum.core.calls import CallRunner  # a run that never acts does not load it
 
-        CallRunner(
-            self._ledger,
-            self.recorder,
-            self.config.agent_id,
-            self.tools,
-            self._approver,
-            self._scheduler,
-            self._budget,
-        ).run(calls, self.cancel)
+        runner = CallRunner(self._ledger, self.tools, self._approver, self._scheduler, self._budget)
+        runner.run(calls, self.cancel)
 
     # endregion
 
@@ -168,14 +166,14 @@ class AgentRunner:
         """Send one request and keep its answer. Nothing of an incomplete answer is kept."""
         ledger, budget = self._ledger, self._budget
         view, compaction = self._context.fit(Prefix(ledger.messages), overflow)
-        ledger.note("context.compact", compaction)
-        ledger.note("budget.spend", budget.reserve("request", view))
+        ledger.report("context.compact", compaction)
+        ledger.report("budget.spend", budget.reserve("request", view))
         ledger.requested(view, number)
         try:
             turn = ledger.answered(self._receive(view))
         except BaseException as fault:
             raise ledger.unanswered(fault) from None
-        ledger.note("budget.spend", budget.settle("request", turn.usage))
+        ledger.report("budget.spend", budget.settle("request", turn.usage))
         return turn
 
     def _receive(self, view: Sequence[Message]) -> ModelTurn:
@@ -212,6 +210,8 @@ class AgentRunner:
 
     def stop(self, result: RunResult) -> RunResult:
         """Record the end of the session, for the reason of its last turn."""
+        self._check_open()
+        self._stopped = True
         count = len(self.recorder.events) + 1  # this event is one of them
         self._emit(
             "session.stop",
@@ -222,6 +222,10 @@ class AgentRunner:
         return self._result(result.error or self.recorder.failure, result.final_text)
 
     # endregion
+
+    def _check_open(self) -> None:
+        if self._stopped:
+            raise RuntimeError("this session has stopped; make a new AgentRunner")
 
     def _result(self, error: RunError | None, text: str) -> RunResult:
         reason = error.reason if error else "completed"
