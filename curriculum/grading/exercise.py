@@ -17,6 +17,8 @@ from typing import Any
 
 __unittest = True
 
+RULES = ("cancellation_rules", "transition_table")
+KITS = ("_conformance", "_under_test")
 LESSONS = Path(__file__).resolve().parent.parent / "lessons"
 
 
@@ -31,6 +33,8 @@ def load(lesson: str, name: str) -> Any:
     tree = parse(LESSONS / lesson / f"{module}.py", shown)
     if not solutions and is_stub(tree, name):
         raise unittest.SkipTest(f"not started: {shown}, {name}")
+    if not solutions and (peek := _peek(tree)):
+        raise AssertionError(f"{shown}, line {peek}; what is graded has to be your own")
     try:
         loaded = importlib.import_module(f"curriculum.lessons.{lesson}.{module}")
     except KeyboardInterrupt:
@@ -66,6 +70,28 @@ def is_stub(tree: ast.Module, name: str) -> bool:
         if isinstance(node, ast.Assign) and any(_names(target, name) for target in node.targets):
             return _is_nothing(node.value)
     return False
+
+
+def _peek(tree: ast.Module) -> str:
+    """Where the file imports the reference or what the grader knows: `N imports ...`, or nothing.
+
+    Kits and rules may be imported: they hold no answers.
+    """
+    for node in ast.walk(tree):
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [f"{node.module or ''}.{alias.name}" for alias in node.names]
+        for name in names:
+            parts = name.split(".")
+            answers = "solutions" in parts or parts[:2] == ["curriculum", "tests"]
+            graders = parts[:2] == ["curriculum", "grading"] and not any(
+                part in RULES or part.endswith(KITS) for part in parts[2:]
+            )
+            if answers or graders:
+                return f"{node.lineno} imports {name.strip('.')}"
+    return ""
 
 
 def _names(target: ast.expr, name: str) -> bool:

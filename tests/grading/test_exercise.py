@@ -152,3 +152,30 @@ def test_a_failure_shows_what_a_person_would_say_and_no_frames_of_the_grader(
     assert "expected: the messages of the first request" in output
     assert 'look at:  lesson s01, "Run it and observe it"' in output
     assert "curriculum/grading" not in output
+
+
+@pytest.mark.parametrize(
+    ("line", "imported"),
+    [
+        ("from curriculum.lessons.s01_agent_loop.solutions import CANCELLATION", "solutions"),
+        ("from .solutions import CANCELLATION", "solutions.CANCELLATION"),
+        ("from . import solutions", "solutions"),
+        ("import curriculum.grading.stream_outcomes", "curriculum.grading.stream_outcomes"),
+        ("from curriculum.grading import masked_stream", "curriculum.grading.masked_stream"),
+        ("import curriculum.tests.under_test", "curriculum.tests.under_test"),
+    ],
+)
+def test_peeking_at_the_answers_is_a_failure(checkout: Checkout, line: str, imported: str) -> None:
+    with (checkout.root / FIRST).open("a") as file:
+        file.write(f"\nCANCELLATION = []\n{line}\n")
+    output = checkout.grade()
+    assert re.search(rf"{FIRST}, line \d+ imports .*{imported}.*; what is graded has", output)
+    assert verdict(output).startswith("FAILED (failures=1, skipped=")
+
+
+def test_kits_may_be_imported(checkout: Checkout) -> None:
+    with (checkout.root / FIRST).open("a") as file:
+        file.write("\nfrom curriculum.grading.model_conformance import check_model\n")
+        file.write("from curriculum.grading.transition_table import check_table\n")
+        file.write("CANCELLATION = []\n")
+    assert "a table is a list of rows, not []" in checkout.grade()
