@@ -31,11 +31,12 @@ def main() -> int:
             try:
                 if asked.update:
                     page = checks.update_quotes(page, ROOT)
+                printed = [shell.run(command.text) for command in checks.commands(page)]
                 if asked.outputs:
-                    page = checks.update_outputs(page, shell.run)
+                    page = checks.update_outputs(page, printed)
                 if asked.update or asked.outputs:
                     path.write_text(page.text, "utf-8")
-                problems += checks.wrong_outputs(page, shell.run)
+                problems += checks.wrong_outputs(page, printed)
             except (checks.QuoteError, ValueError) as error:
                 problems.append(f"{path.name}: {error}")
                 continue

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from tests.prose.page import CODE, Page
-from tests.prose.shell import commands_of, matches
+from tests.prose.shell import Command, commands_of, matches
 
 FREE = ("", "text")  # diagrams and forms: nothing in them claims to be code or output
 CHECKED = ("console", "python")
@@ -73,28 +73,30 @@ def update_quotes(page: Page, root: Path) -> Page:
     return replace(page, text="\n".join(lines))
 
 
-def wrong_outputs(page: Page, run: Callable[[str], tuple[str, int]]) -> Iterator[str]:
-    """Commands that fail, or print something else than the page shows."""
-    for fence in page.fences:
-        if fence.language != "console":
-            continue
-        for command in commands_of(fence.line, fence.lines):
-            where = f"{page.path.name}:{command.line}: $ {command.text.splitlines()[0]}"
-            real, code = run(command.text)
-            if code:
-                yield f"{where}\nended with exit code {code}:\n{real}"
-            elif not matches(command.output, real):
-                shown = "\n".join(command.output)
-                yield f"{where}\n--- the page shows\n{shown}\n--- it prints\n{real}"
+def commands(page: Page) -> list[Command]:
+    """Every command that the page tells its reader to run, in order."""
+    console = [fence for fence in page.fences if fence.language == "console"]
+    return [command for f in console for command in commands_of(f.line, f.lines)]
 
 
-def update_outputs(page: Page, run: Callable[[str], tuple[str, int]]) -> Page:
+def wrong_outputs(page: Page, printed: Sequence[tuple[str, int]]) -> Iterator[str]:
+    """Commands that fail, or print something else than the page shows.
+
+    `printed` is what came of each of `commands(page)`: output and exit code.
+    """
+    for command, (real, code) in zip(commands(page), printed, strict=True):
+        where = f"{page.path.name}:{command.line}: $ {command.text.splitlines()[0]}"
+        if code:
+            yield f"{where}\nended with exit code {code}:\n{real}"
+        elif not matches(command.output, real):
+            shown = "\n".join(command.output)
+            yield f"{where}\n--- the page shows\n{shown}\n--- it prints\n{real}"
+
+
+def update_outputs(page: Page, printed: Sequence[tuple[str, int]]) -> Page:
     """The page with every wrong output that leaves nothing out written anew."""
     lines = page.text.split("\n")
-    console = [fence for fence in page.fences if fence.language == "console"]
-    commands = [command for f in console for command in commands_of(f.line, f.lines)]
-    printed = [run(command.text) for command in commands]  # in order: one may need another
-    for command, (real, code) in reversed(list(zip(commands, printed, strict=True))):
+    for command, (real, code) in reversed(list(zip(commands(page), printed, strict=True))):
         elided = any(line == "..." or "…" in line for line in command.output)
         if not (code or elided or matches(command.output, real)):
             start = command.line + command.text.count("\n")

@@ -53,7 +53,8 @@ class Page:
         """Every fenced block; one that is never closed runs to the end of the page."""
         found: list[Fence] = []
         opening: re.Match[str] | None = None
-        start, quote, body = 0, "", []
+        start, quote = 0, ""
+        body: list[str] = []
         for number, line in enumerate(self.text.split("\n"), 1):
             if opening is None:
                 if opening := FENCE.match(line):

@@ -53,10 +53,9 @@ def page(root: Path, text: str, name: str = "page.md") -> Page:
     return Page.read(root / name)
 
 
-def says(*outputs: str, code: int = 0):  # type: ignore[no-untyped-def]
-    """A shell that prints the outputs, one a command."""
-    left = list(outputs)
-    return lambda command: (left.pop(0), code)
+def says(*outputs: str, code: int = 0) -> list[tuple[str, int]]:
+    """What came of the commands of a page, one output a command."""
+    return [(output, code) for output in outputs]
 
 
 # Commands

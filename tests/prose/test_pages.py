@@ -6,6 +6,7 @@ Both languages of a page have the same headings, commands, quotes and links.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,8 @@ from tests.prose import checks
 from tests.prose.page import Page
 from tests.prose.pages import SECTIONS, all_pages, lessons, pairs
 from tests.prose.shell import Shell
+
+Run = Callable[[Page], list[tuple[str, int]]]
 
 
 def named(path: Path) -> str:
@@ -31,12 +34,25 @@ def test_there_are_pages_in_two_languages() -> None:
     assert lessons("en")
 
 
+@pytest.fixture(scope="session")
+def run_all(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Runs the commands of a page; two languages have the same, which need to run only once."""
+    kept: dict[tuple[str, ...], list[tuple[str, int]]] = {}
+
+    def run(page: Page) -> list[tuple[str, int]]:
+        texts = tuple(command.text for command in checks.commands(page))
+        if texts and texts not in kept:
+            shell = Shell(ROOT, tmp_path_factory.mktemp("page"))
+            kept[texts] = [shell.run(text) for text in texts]
+        return kept.get(texts, [])
+
+    return run
+
+
 @PAGES
-def test_commands_print_what_the_page_shows(path: Path, tmp_path: Path) -> None:
+def test_commands_print_what_the_page_shows(path: Path, run_all: Run) -> None:
     page = Page.read(path)
-    if any(fence.language == "console" for fence in page.fences):
-        shell = Shell(ROOT, tmp_path)
-        assert "\n".join(checks.wrong_outputs(page, shell.run)) == ""
+    assert "\n".join(checks.wrong_outputs(page, run_all(page))) == ""
 
 
 @PAGES
