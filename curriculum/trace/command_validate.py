@@ -8,12 +8,12 @@ other files are), 69 no JSON Schema library, 74 a fault while reading or writing
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import os
 import sqlite3
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
@@ -25,6 +25,7 @@ from curriculum.trace.validate import DEFAULT_LIMIT, Options, Report, validate
 USAGE, NO_INPUT, UNAVAILABLE, IO_FAULT = 64, 66, 69, 74
 SHORTEST_SECRET = 4
 PATIENCE_SECONDS = 1.0
+MEGABYTE = 1_000_000
 
 Parser = TypeVar("Parser", bound=argparse.ArgumentParser)
 
@@ -93,6 +94,8 @@ def run(arguments: argparse.Namespace) -> int:
         return _complain(str(refused), refused.exit_code)
     except (MissingLibraryError, FileNotFoundError) as missing:
         return _complain(str(missing), UNAVAILABLE)
+    # Events are trees that live for one line: looking through them for cycles finds nothing.
+    gc.set_threshold(100_000)
     verdicts, fault = set(), 0
     for name in arguments.files:
         try:
@@ -162,24 +165,33 @@ def _reason(fault: OSError) -> str:
 def _validate_stream(file: BinaryIO, name: str, engine: Engine, options: Options) -> Report:
     descriptor = file.fileno()
     total = os.fstat(descriptor).st_size
-    progress = _progress(shown_name(name), total) if sys.stderr.isatty() else None
+    if not sys.stderr.isatty():
+        return validate(lambda size: os.read(descriptor, size), engine, options)
+    progress = Progress(shown_name(name), total)
     try:
-        return validate(lambda size: os.read(descriptor, size), engine, options, progress)
+        return validate(lambda size: os.read(descriptor, size), engine, options, progress.show)
     finally:
-        if progress:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+        progress.clear()
 
 
-def _progress(name: str, total: int) -> Callable[[int], None]:
+class Progress:
     """A line on the terminal, once reading has taken a while."""
-    last = time.monotonic()
 
-    def show(done: int) -> None:
-        nonlocal last
-        if time.monotonic() - last < PATIENCE_SECONDS:
+    def __init__(self, name: str, total: int) -> None:
+        self._name, self._total = name, total
+        self._last = time.monotonic()
+        self._is_shown = False
+
+    def show(self, done: int) -> None:
+        """`done` bytes are read."""
+        if time.monotonic() - self._last < PATIENCE_SECONDS:
             return
-        last = time.monotonic()
-        share = f" of {total // 1_000_000}" if total else ""
-        print(f"\r{name}: {done // 1_000_000}{share} MB", end="", file=sys.stderr, flush=True)
+        self._last, self._is_shown = time.monotonic(), True
+        share = f" of {self._total // MEGABYTE}" if self._total else ""
+        line = f"\r{self._name}: {done // MEGABYTE}{share} MB"
+        print(line, end="", file=sys.stderr, flush=True)
 
-    return show
+    def clear(self) -> None:
+        """Take the line away again."""
+        if self._is_shown:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)

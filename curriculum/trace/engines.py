@@ -66,8 +66,12 @@ def _make_fast_parse() -> Parse:
     def parse(line: bytes) -> dict[str, Any]:
         try:
             event: dict[str, Any] = loads(line)
-            same = dumps(event, None, strict) == line and len(line) < MAX_LINE_BYTES
-            if same and event.__class__ is dict and not has_separators(line):
+            if (
+                dumps(event, None, strict) == line
+                and event.__class__ is dict
+                and len(line) < MAX_LINE_BYTES
+                and (line.isascii() or not has_separators(line))
+            ):
                 return event
         except (ValueError, TypeError):
             pass

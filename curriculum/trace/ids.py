@@ -95,21 +95,27 @@ class IdSet:
         self._count = 0
         self._others = _Spill()
         self._put_aside = False  # whether a counted id is among the others
-        self.expected = ""
+        self.expected: str | None = None
         self._prefix = ""
         self._run = _Ranges()
-        self._at = self._limit = 0
+        self._at = self._number = self._limit = 0
 
     def extend(self) -> None:
         """Add `expected`."""
-        number = self._run.last[self._at] = self._run.last[self._at] + 1
-        self.expected = f"{self._prefix}{number + 1}" if number < self._limit else ""
+        number = self._number = self._number + 1
+        self.expected = f"{self._prefix}{number + 1}" if number < self._limit else None
+
+    def _settle(self) -> None:
+        """Write down how far the latest range has come."""
+        if self._run.last:
+            self._run.last[self._at] = self._number
 
     def add(self, text: str) -> bool:
         """Add an id; False if it was there already."""
         if text == self.expected:
             self.extend()
             return True
+        self._settle()
         prefix, number = _split(text)
         ranges = self._prefixes.get(prefix)
         if number < 0:
@@ -135,13 +141,15 @@ class IdSet:
         """Expect the id after this one, as long as it does not run into the next range."""
         self._prefix, self._run = prefix, ranges
         self._at = at = bisect_right(ranges.first, number) - 1
+        self._number = ranges.last[at]
         after = ranges.first[at + 1] if at + 1 < len(ranges.first) else 10**15
         self._limit = after - 2
         # An id that was put aside may turn up again: with any there, every id is looked up.
         free = ranges.last[at] == number <= self._limit and not self._put_aside
-        self.expected = f"{prefix}{number + 1}" if free else ""
+        self.expected = f"{prefix}{number + 1}" if free else None
 
     def __contains__(self, text: str) -> bool:
+        self._settle()
         prefix, number = _split(text)
         ranges = self._prefixes.get(prefix)
         return (ranges is not None and number in ranges) or text in self._others

@@ -21,7 +21,7 @@ class OrderRules:
     def __init__(self, now: Now) -> None:
         self._now = now
         self._shift = self._before = -1
-        self._resync = False
+        self._lost_line = -1
         self._trace_id: str | None = None
         self._versions = {"0.1"}
         self._foreign: set[str] = set()
@@ -34,16 +34,18 @@ class OrderRules:
 
     def check(self, event: dict[str, Any], has_id: bool) -> bool:
         """Judge one envelope; False if the line is an earlier one come again."""
-        steps_back = event["sequence"] - self._now.line < self._shift
-        if steps_back or event["sequence"] - self._now.line > self._shift:
+        shift = event["sequence"] - self._now.line
+        steps_back = False
+        if shift != self._shift:
+            steps_back = shift < self._shift
             self._check_sequence(event["sequence"])
-        self._resync = False
         if event["trace_id"] != self._trace_id:
             self._check_trace_id(event["trace_id"])
         parent = event["parent_id"]
-        if parent is None or (parent != self._last_id and parent != self._last_parent):
-            self._check_parent(parent)
-        self._last_parent = parent
+        if parent != self._last_id or parent is None:
+            if parent != self._last_parent or parent is None:
+                self._check_parent(parent)
+            self._last_parent = parent
         elapsed = event["elapsed_us"]
         if elapsed < self._elapsed:
             message = f"elapsed_us falls from {self._elapsed} to {elapsed}"
@@ -60,7 +62,7 @@ class OrderRules:
 
     def lost(self) -> None:
         """A line could not be read: its id and its number are unknown."""
-        self._resync = True
+        self._lost_line = self._now.line
         self._lost_ids += 1
 
     def check_version(self, version: object) -> None:
@@ -97,7 +99,8 @@ class OrderRules:
             self._lost_ids += min(shift - self._shift, MOST_EXCUSED)
             # A file that counts from 1 misses nothing: it only counts from 1.
             self._now.blind = self._now.blind or self._now.line > 1
-        if shift != self._before and not self._resync:
+        # A line that is lost may have been two, or none.
+        if shift != self._before and self._now.line != self._lost_line + 1:
             message = f"sequence is {sequence}, expected {expected}"
             self._now.error("S01", "/sequence", message)
         self._before, self._shift = self._shift, shift

@@ -63,7 +63,7 @@ def check_size(line: bytes) -> None:
 
 def has_separators(line: bytes) -> bool:
     """Whether a character stands raw at which some readers end a line."""
-    return not line.isascii() and any(separator in line for separator in SEPARATORS)
+    return any(separator in line for separator in SEPARATORS)
 
 
 def parse_strict(line: bytes) -> dict[str, object]:
