@@ -1,0 +1,177 @@
+"""Prepare, ask, start, execute, result: what is approved is what runs, and nothing runs before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from curriculum.core.approval import ApprovalRequest, Decision
+from curriculum.core.errors import PreparationError
+from curriculum.core.messages import ModelTurn
+from curriculum.core.tools import Prepared, RunningCall, ToolBox, ToolResult
+from tests.core.parts import (
+    Answers,
+    Probe,
+    asks,
+    call,
+    ends_well,
+    events_of,
+    payloads,
+    runner_of,
+    statuses,
+    types,
+)
+
+
+@pytest.mark.parametrize(("name", "arguments"), [("nothing", "{}"), ("probe", "bad")])
+def test_a_call_that_cannot_be_prepared_reaches_neither_approver_nor_execution(
+    name: str, arguments: str
+) -> None:
+    probe, approver = Probe(), Answers()
+    script = [asks(call(0, name, arguments)), ModelTurn("done")]
+    result = ends_well(runner_of(script, probe, granted=False, approver=approver).run("go"))
+    assert result.stop_reason == "completed"
+    assert (approver.asked, probe.ran) == ([], [])
+    assert not {"approval.request", "tool.start"} & set(types(result))
+
+
+def test_the_unknown_tool_result_names_the_tools_there_are() -> None:
+    result = runner_of([asks(call(0, "shell")), ModelTurn("done")], Probe()).run("go")
+    assert "no tool is named 'shell'; tools: probe" in payloads(result, "tool.result")[0]["output"]
+
+
+def test_with_no_approver_every_call_is_denied() -> None:
+    probe = Probe()
+    result = ends_well(runner_of([asks(call(0)), ModelTurn("ok")], probe, granted=False).run("go"))
+    assert (statuses(result), probe.ran) == ({"call-0": "denied"}, [])
+    assert events_of(result, "approval.decision")[0].actor == {"kind": "policy", "id": "deny-all"}
+
+
+@pytest.mark.parametrize("decision", ["deny", "expired"])
+def test_a_refused_call_has_a_result_and_no_start(decision: str) -> None:
+    probe = Probe()
+    script = [asks(call(0)), ModelTurn("ok")]
+    runner = runner_of(script, probe, granted=False, approver=Answers(decision))
+    result = ends_well(runner.run("go"))
+    assert (statuses(result), probe.ran) == ({"call-0": "denied"}, [])
+    assert "tool.start" not in types(result)
+    told = result.messages[2].content
+    assert "the user refused this call (so decided); nothing ran; do not repeat it" in told
+
+
+def test_each_call_is_asked_about_anew() -> None:
+    approver = Answers()
+    script = [asks(call(0), call(1)), asks(call(2)), ModelTurn("ok")]
+    ends_well(runner_of(script, Probe(), granted=False, approver=approver).run("go"))
+    assert [request.call_id for request in approver.asked] == ["call-0", "call-1", "call-2"]
+    assert len({request.approval_id for request in approver.asked}) == 3
+
+
+def test_a_granted_tool_runs_without_a_question() -> None:
+    approver = Answers("deny")
+    runner = runner_of([asks(call(0)), ModelTurn("ok")], Probe(), approver=approver)
+    result = ends_well(runner.run("go"))
+    assert (statuses(result), approver.asked) == ({"call-0": "completed"}, [])
+    assert "approval.request" not in types(result)
+
+
+def test_an_approver_that_edits_the_display_changes_nothing_that_runs_or_is_recorded() -> None:
+    class Edits:
+        def decide(self, request: ApprovalRequest) -> Decision:
+            request.display["arguments"] = "edited"  # type: ignore[index]
+            request.display["environment"]["A"] = "edited"  # type: ignore[index]
+            return Decision("allow", "user", "editor")
+
+    probe = Probe()
+    script = [asks(call(0, arguments="given")), ModelTurn("ok")]
+    result = ends_well(runner_of(script, probe, granted=False, approver=Edits()).run("go"))
+    assert probe.ran == ["given"]
+    wanted = {"arguments": "given", "environment": {"A": "1"}}
+    assert payloads(result, "approval.request")[0]["display"] == wanted
+    assert payloads(result, "tool.start")[0]["display"] == wanted
+
+
+def test_a_tool_that_is_not_ready_gives_not_executed_and_the_run_goes_on() -> None:
+    class Gone(Probe):
+        def prepare(self, arguments: str) -> Prepared:
+            raise PreparationError("the directory is gone")
+
+    result = ends_well(runner_of([asks(call(0)), ModelTurn("ok")], Gone()).run("go"))
+    assert (result.stop_reason, statuses(result)) == ("completed", {"call-0": "not_executed"})
+
+
+def test_live_output_comes_between_start_and_result() -> None:
+    def talk(running: RunningCall) -> None:
+        running.output("stdout", "one")
+        running.output("stderr", "two\ud800")
+
+    result = ends_well(runner_of([asks(call(0)), ModelTurn("ok")], Probe(act=talk)).run("go"))
+    at = types(result).index("tool.start")
+    assert types(result)[at : at + 4] == ["tool.start", "tool.output", "tool.output", "tool.result"]
+    assert [p["text"] for p in payloads(result, "tool.output")] == ["one", "two\ufffd"]
+
+
+def test_actors_say_who_is_responsible() -> None:
+    script = [asks(call(0), call(1, "nothing")), ModelTurn("ok")]
+    runner = runner_of(script, Probe(), granted=False, approver=Answers())
+    result = ends_well(runner.run("go"))
+    actors = {(event.type, event.actor["kind"]) for event in result.events}
+    assert actors == {
+        ("session.start", "harness"),
+        ("user.message", "user"),
+        ("model.request", "harness"),
+        ("model.response", "model"),
+        ("tool.call", "model"),
+        ("approval.request", "harness"),
+        ("approval.decision", "user"),
+        ("tool.start", "harness"),
+        ("tool.result", "tool"),
+        ("tool.result", "harness"),
+        ("session.stop", "harness"),
+    }
+
+
+def test_parents_tell_the_chain_from_question_to_result() -> None:
+    runner = runner_of([asks(call(0)), ModelTurn("ok")], Probe(), granted=False, approver=Answers())
+    result = ends_well(runner.run("go"))
+    by_id = {event.event_id: event for event in result.events}
+    event, chain = events_of(result, "tool.result")[0], []
+    while event.parent_id:
+        event = by_id[event.parent_id]
+        chain.append(event.type)
+    assert chain[:6] == [
+        "tool.start",
+        "approval.decision",
+        "approval.request",
+        "tool.call",
+        "model.response",
+        "model.request",
+    ]
+
+
+class InOneGroup:
+    """All calls of an answer as one group, run last first."""
+
+    def groups(self, calls: Sequence[object], tools: ToolBox) -> list[Sequence[object]]:
+        return [calls]
+
+    def run(
+        self, work: Sequence[Callable[[], ToolResult | Exception]]
+    ) -> list[ToolResult | Exception]:
+        return [run() for run in reversed(work)][::-1]
+
+
+def test_results_of_a_group_are_committed_in_call_order() -> None:
+    probe = Probe()
+    script = [asks(call(0, arguments="a"), call(1, arguments="b")), ModelTurn("ok")]
+    result = ends_well(runner_of(script, probe, scheduler=InOneGroup()).run("go"))
+    assert probe.ran == ["b", "a"]
+    assert list(statuses(result)) == ["call-0", "call-1"]
+
+
+def test_a_bug_in_one_call_of_a_group_does_not_lose_the_other_results() -> None:
+    broken = Probe("broken", act=lambda _: "not a result")
+    script = [asks(call(0), call(1, "broken"), call(2)), ModelTurn("ok")]
+    result = ends_well(runner_of(script, Probe(), broken, scheduler=InOneGroup()).run("go"))
+    assert statuses(result) == {"call-0": "completed", "call-2": "completed", "call-1": "unknown"}
