@@ -78,11 +78,12 @@ def _peek(tree: ast.Module) -> str:
     Kits and rules may be imported: they hold no answers.
     """
     for node in ast.walk(tree):
-        names: list[str] = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             names = [f"{node.module or ''}.{alias.name}" for alias in node.names]
+        else:
+            continue
         for name in names:
             parts = name.split(".")
             answers = "solutions" in parts or parts[:2] == ["curriculum", "tests"]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import io
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import pytest
 
@@ -13,8 +14,10 @@ from curriculum.core.errors import ModelError, TransientModelError
 from curriculum.core.loop import AgentConfig, AgentRunner, RunResult
 from curriculum.core.messages import Message, ModelTurn, ToolCall
 from curriculum.core.model import Model, ScriptedModel
-from curriculum.core.values import as_data
+from curriculum.core.tools import Prepared, RunningCall, ToolBox, ToolDefinition, ToolResult
+from curriculum.core.values import as_data, replace
 from curriculum.grading.model_conformance import check_model
+from curriculum.grading.model_under_test import Entry, Sent
 from curriculum.grading.s01 import (
     grade_adapter,
     grade_cancellation,
@@ -108,6 +111,44 @@ def edited(prompt: str, limit: int) -> RunResult:
     return RunResult("max-turns", real.messages, real.events)
 
 
+class Fiction:
+    """A tool where none should be."""
+
+    definition = ToolDefinition("fiction", "Not so fictional.", {"type": "object"})
+
+    def prepare(self, arguments: str) -> Prepared:
+        return Prepared({}, None)
+
+    def execute(self, prepared: Prepared, call: RunningCall) -> ToolResult:
+        return ToolResult("completed")
+
+
+def real_tool(prompt: str, limit: int) -> RunResult:
+    turns = [ModelTurn(tool_calls=(ToolCall(call_id, "fiction"),)) for call_id in ids(limit)]
+    config = AgentConfig(max_turns=limit, max_tool_calls=99)
+    tools = ToolBox([Fiction()], granted=["fiction"])
+    return AgentRunner(ScriptedModel(turns), tools, config).run(prompt)
+
+
+def appended_twice(prompt: str, limit: int) -> RunResult:
+    real = run_with(ids(limit), prompt, limit)
+    return RunResult(real.stop_reason, real.messages * 2, real.events)
+
+
+def without(type: str, count: bool) -> Callable[[str, int], RunResult]:
+    """A real run with events taken out; unless `count`, session.stop is made to fit."""
+
+    def run(prompt: str, limit: int) -> RunResult:
+        real = run_with(ids(limit), prompt, limit)
+        events = [event for event in real.events if event.type != type]
+        if not count:
+            payload = {**events[-1].payload, "event_count": len(events)}
+            events[-1] = replace(events[-1], payload=payload)
+        return RunResult(real.stop_reason, real.messages, tuple(events))
+
+    return run
+
+
 WRONG_RUNS: dict[str, tuple[Callable[[str, int], object], str]] = {
     "one turn too few": (
         lambda prompt, limit: run_with(ids(limit - 1), prompt, limit),
@@ -140,6 +181,16 @@ WRONG_RUNS: dict[str, tuple[Callable[[str, int], object], str]] = {
     "the runner, not its result": (
         lambda prompt, limit: AgentRunner(ScriptedModel([])),
         "the RunResult that `run` returned",
+    ),
+    "a tool that is not fictional": (real_tool, "the trace has a tool.start"),
+    "assistant appended twice": (appended_twice, "1 assistant messages, one an answer\n.*hold 2"),
+    "events left out": (
+        without("model.response", count=True),
+        "a session.stop for max-turns",
+    ),
+    "requests left out": (
+        without("model.request", count=False),
+        "1 model requests\n.*the trace shows 0",
     ),
     "forged reason": (forged, "error and session.stop as last events"),
     "reason edited": (edited, "an error of kind max-turns"),
@@ -268,6 +319,128 @@ WRONG_TABLES: dict[str, tuple[object, str]] = {
         with_row("ready", "check point", "stopped", "session.stop completed"),
         "completed without a final answer",
     ),
+    "a call left open": (
+        with_row("called, cancelled", "check point", "stopped", *STOP),
+        "the run stops while a call has no result",
+    ),
+    "stops in the middle of an answer": (
+        with_row("asking", "cancel by user", "stopped", "cancel.request user", *STOP),
+        "the run stops while a model request has no response",
+    ),
+    "the call is not recorded": (
+        with_row("asking", "answer with a call", "called", "model.response completed"),
+        "an answer that asks for a tool has to record tool.call",
+    ),
+    "the answer is not recorded": (
+        with_row("asking, cancelled", "answer", "ready, cancelled"),
+        "the answer has arrived, but no model.response closes its request",
+    ),
+    "waits at a check point": (
+        with_row("ready", "check point", "ready"),
+        "a check point without a cancel has to go on with the work",
+    ),
+    "waits at a check point after a cancel": (
+        with_row("ready, cancelled", "check point", "ready, cancelled"),
+        "the state 'ready, cancelled' never reaches a stop; path: cancel by",
+    ),
+    "asks twice": (
+        with_row("asking", "chunk", "asking", "model.request"),
+        "a second model request is made while one is open",
+    ),
+    "asks before the result": (
+        with_row("called", "check point", "asking", "model.request"),
+        "a model request is made while a call has no result",
+    ),
+    "a delta too late": (
+        with_row("acting", "tool ends", "ready", "tool.result completed", "model.delta"),
+        "a model.delta stands outside a request",
+    ),
+    "a response to nothing": (
+        with_row("called", "check point", "acting", "model.response completed", "tool.start"),
+        "a model.response answers no open request",
+    ),
+    "a piece taken for the answer": (
+        with_row("asking", "chunk", "ready", "model.response completed"),
+        "a response is completed before its answer is in",
+    ),
+    "an answer cancelled by nobody": (
+        with_row(
+            "asking", "answer", "stopped", "model.response cancelled", "session.stop completed"
+        ),
+        "a response is cancelled by nobody",
+    ),
+    "the call before its answer": (
+        with_row("asking", "answer with a call", "called", "tool.call", "model.response completed"),
+        "a tool.call is recorded before the model.response it belongs to",
+    ),
+    "one call recorded twice": (
+        with_row(
+            "asking",
+            "answer with a call",
+            "called",
+            "model.response completed",
+            "tool.call",
+            "tool.call",
+        ),
+        "the same call is recorded twice",
+    ),
+    "a start without a call": (
+        with_row("acting", "tool ends", "ready", "tool.result completed", "tool.start"),
+        "a tool is started that has no open call",
+    ),
+    "started twice": (
+        with_row("called", "check point", "acting", "tool.start", "tool.start"),
+        "the same call is started twice",
+    ),
+    "two errors": (
+        with_row("ready, cancelled", "check point", "stopped", "error", *STOP),
+        "more than one error is recorded",
+    ),
+    "an error for nothing": (
+        with_row("asking", "chunk", "asking", "model.delta", "error"),
+        "an error is recorded although nothing went wrong",
+    ),
+    "a stop cancelled by nobody": (
+        with_row(
+            "asking", "answer", "stopped", "model.response completed", "session.stop cancelled"
+        ),
+        "the run stops as cancelled, but nobody asked",
+    ),
+    "completed with an error": (
+        with_row(
+            "asking, cancelled",
+            "answer",
+            "stopped",
+            "model.response completed",
+            "error",
+            "session.stop completed",
+        ),
+        "a completed run holds an error",
+    ),
+    "a word after the last": (
+        with_row("ready, cancelled", "check point", "stopped", *STOP, "model.delta"),
+        "'model.delta' is recorded after session.stop",
+    ),
+    "completed without a start": (
+        with_row("called, cancelled", "check point", "stopped", "tool.result completed", *STOP),
+        "a tool that never started is reported as completed",
+    ),
+    "given up too early": (
+        with_row("acting, cancelled", "tool ends", "stopped", "tool.result unknown", *STOP),
+        "a tool is given up as unknown before it is overdue",
+    ),
+    "no beginning": (
+        [row for row in table() if row[0] != "ready"],
+        "no row for the state that every run begins in, 'ready'",
+    ),
+    "an event of its own": (
+        table({}, ("ready", "SIGINT", "stopped", STOP)),
+        "'SIGINT' is none of the events",
+    ),
+    "a comma forgotten": (
+        [("ready", "check point", "asking", "model.request")],
+        "row 1: the records are 'model.request', not a tuple of words",
+    ),
     "not a table": ("cancelled", "a table is a list of rows"),
     "a row too short": ([("ready", "chunk", "asking")], "row 1 is"),
 }
@@ -367,6 +540,14 @@ def tidy(call: ToolCall) -> ToolCall:
         return ToolCall(call.call_id, call.name, "{}")
 
 
+def rename(call: ToolCall) -> ToolCall:
+    return ToolCall(call.call_id, f"functions.{call.name}", call.arguments)
+
+
+class OwnCall(ToolCall):
+    """A call that is more than a call."""
+
+
 def same_id(message: Message) -> Message:
     if message.role != "assistant" or not message.tool_calls:
         return message
@@ -430,6 +611,53 @@ class ShowsEverything(solutions.VendorModel):
         request = sdk.Request([solutions.to_item(m) for m in messages if m.role != "system"])
         parts = self._client.create(request).parts
         return ModelTurn("".join(getattr(part, "text", str(part)) for part in parts))
+
+
+class Text(str):
+    """Text of the vendor's, which knows more than it says."""
+
+    __slots__ = ()
+
+
+class Shows(solutions.VendorModel):
+    """Streams something else than it answers."""
+
+    def stream(
+        self, messages: Sequence[Message], tools: Sequence[dict[str, object]]
+    ) -> Iterator[str | ModelTurn]:
+        yield "Thinking..."
+        yield self.respond(messages, tools)
+
+
+class Counts(solutions.VendorModel):
+    """Numbers its answers, in what it wants to see again."""
+
+    count = 0
+
+    def respond(self, messages: Sequence[Message], tools: Sequence[dict[str, object]]) -> ModelTurn:
+        self.count += 1
+        turn = super().respond(messages, tools)
+        return replace(turn, opaque=[*(turn.opaque or ()), str(self.count)])  # type: ignore[misc]
+
+
+class HasDefaults(solutions.VendorModel):
+    """Adds a prompt and a tool of its own where none is given."""
+
+    def respond(self, messages: Sequence[Message], tools: Sequence[dict[str, object]]) -> ModelTurn:
+        spare = {"name": "spare", "description": "spare", "parameters": {"type": "object"}}
+        if "system" not in [message.role for message in messages]:
+            messages = [Message("system", "You are helpful."), *messages]
+        return super().respond(messages, tools or [spare])
+
+
+class RaisesItsOwn(solutions.VendorModel):
+    """Failures of the model are RuntimeErrors."""
+
+    def respond(self, messages: Sequence[Message], tools: Sequence[dict[str, object]]) -> ModelTurn:
+        try:
+            return super().respond(messages, tools)
+        except ModelError as error:
+            raise RuntimeError(str(error)) from None
 
 
 WRONG_ADAPTERS: dict[str, tuple[Callable[[sdk.Client], Model], list[str]]] = {
@@ -501,6 +729,32 @@ WRONG_ADAPTERS: dict[str, tuple[Callable[[sdk.Client], Model], list[str]]] = {
     ),
     "keeps the conversation": (Remembers, ["no memory:", "nothing of the request before"]),
     "takes the prompt out of the list": (Consumes, ["input is left alone:"]),
+    "a call nobody asked for": (
+        turned(tool_calls=lambda turn: turn.tool_calls or (ToolCall("c", "look"),)),
+        ["text:", "no calls in an answer of text only"],
+    ),
+    "names changed": (
+        turned(tool_calls=lambda t: tuple(rename(call) for call in t.tool_calls)),
+        ["calls:", "the name of the call"],
+    ),
+    "calls of its own type": (
+        turned(tool_calls=lambda t: tuple(OwnCall(**as_data(call)) for call in t.tool_calls)),
+        ["only our types:", "calls of our own type"],
+    ),
+    "text of its own type": (
+        turned(content=lambda turn: Text(turn.content)),
+        ["only our types:", "plain text"],
+    ),
+    "streams something else": (Shows, ["text:", "pieces that add up to the text of the turn"]),
+    "never the same twice": (Counts, ["no memory:", "the same answer to make the same turn"]),
+    "defaults of its own": (
+        HasDefaults,
+        ["system prompt:", "no system prompt where none was given", "tools:", "none were offered"],
+    ),
+    "errors of its own": (
+        RaisesItsOwn,
+        ["transient failure:", "it raised RuntimeError", "overflow:"],
+    ),
     "SDK let through": (Raw, ["text:", "a ModelTurn in the end", "transient failure:"]),
     "unknown content shown": (ShowsEverything, ["unknown content:", "private items:", "tools:"]),
 }
@@ -519,6 +773,47 @@ def test_a_wrong_adapter_is_told_why(name: str) -> None:
 def test_models_of_ours_pass_the_kit_with_any_seed(seed: int) -> None:
     assert check_model(VendorUnderTest(solutions.adapter), seed) == []
     assert check_model(ScriptedUnderTest(), seed) == []
+
+
+# What a provider was sent is looked at by the kit, also where the provider would not complain.
+
+
+class Distorted(ScriptedUnderTest):
+    """ScriptedModel, as if its provider had been sent something else."""
+
+    def __init__(self, change: Callable[[Entry], Iterable[Entry]]) -> None:
+        super().__init__()
+        self._change = change
+
+    def sent(self) -> list[Sent]:
+        return [
+            Sent(sent.system, tuple(new for entry in sent.entries for new in self._change(entry)))
+            for sent in super().sent()
+        ]
+
+
+def but(of: str, **fields: object) -> Callable[[Entry], list[Entry]]:
+    """Entries of that role with other fields."""
+    return lambda e: [dataclasses.replace(e, **fields) if e.role == of else e]  # type: ignore[arg-type]
+
+
+DISTORTIONS: dict[str, tuple[Callable[[Entry], Iterable[Entry]], list[str]]] = {
+    "calls lost": (but("assistant", calls=()), ["results are paired:", "in the request again"]),
+    "ids lost": (but("tool", call_id="x"), ["results are paired:", "under its own call_id"]),
+    "results changed": (but("tool", text="ok"), ["results are paired:", "its own call_id"]),
+    "results as user": (but("tool", role="user"), ["results are paired:"]),
+    "private lost": (but("assistant", private=""), ["private items:"]),
+    "doubled": (lambda entry: [entry, entry], ["conversation:", "system prompt:", "no memory:"]),
+    "nothing sent": (lambda entry: [], ["conversation:", "results are paired:"]),
+}
+
+
+@pytest.mark.parametrize("name", DISTORTIONS)
+def test_a_wrong_request_is_seen_whatever_the_provider_says(name: str) -> None:
+    change, messages = DISTORTIONS[name]
+    findings = "\n".join(check_model(Distorted(change)))
+    for message in messages:
+        assert message in findings
 
 
 def test_a_check_that_is_lacking_must_exist() -> None:
