@@ -16,7 +16,7 @@ from curriculum.trace.codes import Verdict
 from curriculum.trace.engines import make_engine
 from curriculum.trace.read import LineReader, Read
 from curriculum.trace.validate import Options, validate
-from tests.trace.cases import SECRET
+from tests.trace.cases.redaction import SECRET
 from tests.trace.story import calls, event, numbered, to_bytes
 
 
