@@ -53,6 +53,7 @@ class ModelRules:
 
     def user_message(self, event: dict[str, Any]) -> None:
         self._expect_response()
+        self._last = None
         self._append("user")
 
     def tool_result(self, event: dict[str, Any]) -> None:

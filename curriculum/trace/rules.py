@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from curriculum.trace.findings import quote
 from curriculum.trace.model_rules import ModelRules
 from curriculum.trace.now import Now
 from curriculum.trace.order_rules import OrderRules
@@ -52,7 +53,7 @@ class Rules:
         """One event of right shape (or made neutral where it is not)."""
         kind = event["type"]
         if self._now.line == 1 and kind != "session.start" and kind:
-            self._now.error("L01", "/type", f"the first event is {kind}, not session.start")
+            self._now.error("L01", "/type", f"the first event is {quote(kind)}, not session.start")
         is_new = self.order.check(event, has_id)
         if event["redaction"]["status"] != "unchecked":
             check_marks(self._now, event, line)
@@ -98,4 +99,6 @@ class Rules:
             self._now.error("L02", "/type", "the session stops again")
         elif not self._follows_reported:
             self._follows_reported = True
-            self._now.error("L03", "/type", f"{kind or 'an event'} follows session.stop")
+            self._now.error(
+                "L03", "/type", f"{quote(kind) if kind else 'an event'} follows session.stop"
+            )

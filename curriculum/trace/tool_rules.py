@@ -29,9 +29,13 @@ class Approval:
 
 @dataclass
 class Call:
-    """A proposed call on its way to its one result."""
+    """A proposed call on its way to its one result.
+
+    `copies` are later calls under the same id: a finding each, so their results are none.
+    """
 
     line: int
+    copies: int = 0
     status: str = ""
     starts: int = 0
     outputs: int = 0
@@ -64,9 +68,9 @@ class ToolRules:
         payload = event["payload"]
         self._expect_calls()
         self._response, self._response_line = payload, self._now.line
-        self._proposed = {
-            call["call_id"]: (index, call) for index, call in enumerate(payload["tool_calls"])
-        }
+        if payload["status"] == "completed":  # of any other answer nothing is run
+            calls = enumerate(payload["tool_calls"])
+            self._proposed = {call["call_id"]: (index, call) for index, call in calls}
 
     def call(self, event: dict[str, Any]) -> None:
         payload = event["payload"]
@@ -75,6 +79,10 @@ class ToolRules:
             said = f"the call_id {quote(call_id)} was used before in this turn"
             self._now.error("T02", "/payload/call_id", said)
             self._proposed.pop(call_id, None)
+            if call_id in self._calls:
+                self._calls[call_id].copies += 1
+            else:
+                self._calls[call_id] = Call(self._now.line)
             return
         self._calls[call_id] = Call(self._now.line)
         _, proposal = self._proposed.pop(call_id, (0, None))
@@ -130,7 +138,7 @@ class ToolRules:
         if call.status in NEVER_STARTED:
             said = f"call {quote(call_id)} starts after its result {call.status}"
             self._now.error("T05", "/payload/call_id", said)
-        elif call.status or call.starts > 1:
+        elif (call.status and not call.copies) or call.starts > 1 + call.copies:
             said = f"call {quote(call_id)} starts again"
             self._now.error("T07", "/payload/call_id", said)
         elif approval and approval.decision != "allow" and not self._now.blind:
@@ -162,6 +170,9 @@ class ToolRules:
                 self._report_second(call_id)
             else:
                 self._name_unknown(call_id)
+            return
+        if call.status and call.copies:
+            call.copies -= 1
             return
         if call.status:
             self._report_second(call_id)

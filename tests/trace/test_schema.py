@@ -1,4 +1,4 @@
-"""The schema: valid itself, closed, one definition a type; alone it judges as the validator does."""
+"""The schema: closed, one definition a type; alone it judges as the validator does."""
 
 from __future__ import annotations
 

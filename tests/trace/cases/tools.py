@@ -20,9 +20,16 @@ def tools() -> Iterator[Case]:
     edit = Edit()
     index = edit.at("session.stop")
     edit.events[index - 1] = story.response(2, "Again.", story.CALL)
-    roles = ["user", "assistant", "tool", "assistant"]
-    edit.put(index, story.call(2), story.request(3, *roles), story.response(3, "So."))
+    roles = ["user", "assistant", "tool", "assistant", "tool"]
+    ran = [story.call(2), story.begun(), story.result()]
+    edit.put(index, *ran, story.request(3, *roles), story.response(3, "So."))
     yield edit.case("T02-again", "a call_id used again", (index + 1, "T02", "/payload/call_id"))
+    edit = Edit()
+    edit.payload("model.response", tool_calls=[story.CALL, story.CALL])
+    line = edit.put(edit.at("tool.call") + 1, story.call())
+    edit.put(edit.at("tool.result") + 1, story.begun(), story.result())
+    edit.payload("model.request", 1, roles=["user", "assistant", "tool", "tool"], message_count=4)
+    yield edit.case("T02-twice", "two calls of one id", (line, "T02", "/payload/call_id"))
     edit = Edit()
     line = edit.put(edit.at("tool.result") + 1, story.result())
     edit.payload("model.request", 1, roles=["user", "assistant", "tool", "tool"], message_count=4)
