@@ -14,6 +14,8 @@ from curriculum.trace.ids import IdSet
 from curriculum.trace.now import Now, is_masked
 
 MOST_LATE = 1000
+# More calls than a response can hold in one line: whoever sends more is not following along.
+MOST_CALLS = 10_000
 NEVER_STARTED = frozenset({"denied", "not_executed", "invalid_arguments", "unknown_tool"})
 
 
@@ -82,9 +84,9 @@ class ToolRules:
             if call_id in self._calls:
                 self._calls[call_id].copies += 1
             else:
-                self._calls[call_id] = Call(self._now.line)
+                self._register(call_id)
             return
-        self._calls[call_id] = Call(self._now.line)
+        self._register(call_id)
         _, proposal = self._proposed.pop(call_id, (0, None))
         if proposal is None:
             names = [call["call_id"] for call in self._response.get("tool_calls", ())]
@@ -100,6 +102,12 @@ class ToolRules:
             if here != there and not is_masked(here, there):
                 said = f"{name} is {quote(here)}, the response proposed {quote(there)}"
                 self._now.error("T08", f"/payload/{name}", said)
+
+    def _register(self, call_id: str) -> None:
+        if len(self._calls) < MOST_CALLS:
+            self._calls[call_id] = Call(self._now.line)
+        else:
+            self._now.blind = True
 
     def request(self, event: dict[str, Any]) -> None:
         self._expect_calls()

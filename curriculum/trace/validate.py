@@ -69,7 +69,7 @@ class Validation:
         self._canaries = Canaries(options.secrets, self._now) if options.secrets else None
         if self._canaries:
             self._findings.mask = self._canaries.mask
-        self._events = 0
+        self._lost_lines = 0
         self._has_returns = False
 
     def run(self, read: Read, progress: Callable[[int], None] | None = None) -> Report:
@@ -103,7 +103,6 @@ class Validation:
                 judge(event, line)
             else:
                 self._look_closer(event, line)
-            self._events += 1
 
     # region: doubts
     def _refuse(self, line: bytes, error: LineError) -> None:
@@ -118,13 +117,15 @@ class Validation:
         if bare is not line:
             try:
                 self._look_closer(parse_strict(bare), bare)
+                return
             except LineError as worse:
                 error = worse
-            else:
-                self._events += 1
-                return
+        self._lose(error)
+
+    def _lose(self, error: LineError) -> None:
         self._now.error(error.code, error.pointer, error.message)
         self._rules.lost()
+        self._lost_lines += 1
 
     def _report_return(self) -> None:
         """A converted file has a CR on every line: told once."""
@@ -138,8 +139,7 @@ class Validation:
             check_size(line)
             check_depth(line)
         except LineError as error:
-            self._now.error(error.code, error.pointer, error.message)
-            self._rules.lost()
+            self._lose(error)
             return
         kind = event.get("type")
         known = isinstance(kind, str) and kind != OTHER and kind in self._judges
@@ -169,7 +169,8 @@ class Validation:
     def _tear(self, tail: bytes) -> None:
         """What follows the last LF is no event yet, or the file is no trace at all."""
         self._now.line += 1
-        if not self._events and not self._findings.error_count:
+        self._lost_lines += 1
+        if self._now.line == self._lost_lines and not self._findings.error_count:
             try:
                 parse_strict(tail)
             except LineError as error:
@@ -190,7 +191,7 @@ class Validation:
             verdict = Verdict.COMPLETE if self._rules.has_stopped else Verdict.OPEN
         return Report(
             verdict,
-            self._events,
+            self._now.line - self._lost_lines,
             bytes_read,
             tuple(found.in_order()),
             tuple(found.warnings),
