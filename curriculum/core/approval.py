@@ -9,7 +9,7 @@ from __future__ import annotations
 from curriculum.core.values import TYPE_CHECKING, Protocol, value
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Literal
 
 
@@ -51,3 +51,29 @@ class DenyAll:
 
     def decide(self, request: ApprovalRequest) -> Decision:
         return Decision("deny", "policy", "deny-all", "no approver is plugged in")
+
+
+# region: human
+class HumanApprover:
+    """Asks a person, through `ask`: shown the request, it returns the line typed, or None at EOF.
+
+    Only `y` or `yes` allows, ignoring case and surrounding spaces; any other line is a no. No
+    line at all is a no as well: nobody is there. Ctrl+C at the question cancels the turn.
+    """
+
+    def __init__(self, ask: Callable[[ApprovalRequest], str | None], name: str = "user") -> None:
+        self._ask = ask
+        self._name = name
+
+    def decide(self, request: ApprovalRequest) -> Decision:
+        try:
+            line = self._ask(request)
+        except KeyboardInterrupt:
+            return Decision("cancelled", "user", self._name, "Ctrl+C at the question")
+        if line is None:
+            return Decision("deny", "policy", "no-answer", "nobody was there to answer")
+        allowed = line.strip().lower() in ("y", "yes")
+        return Decision("allow" if allowed else "deny", "user", self._name)
+
+
+# endregion
