@@ -109,7 +109,7 @@ class Validation:
         """A line that is not an event, unless a BOM or a CR is all that is wrong with it."""
         bare = line
         if self._now.line == 1 and bare.startswith(BOM):
-            self._now.error("F01", "", error.message)
+            self._now.error("F01", "", "the file begins with a byte order mark")
             bare = bare.removeprefix(BOM)
         if bare.endswith(b"\r"):
             self._report_return()
@@ -141,11 +141,11 @@ class Validation:
         except LineError as error:
             self._lose(error)
             return
-        kind = event.get("type")
-        known = isinstance(kind, str) and kind != OTHER and kind in self._judges
-        if not known and isinstance(kind, str) and not VENDOR_TYPE.fullmatch(kind):
+        named = event.get("type")
+        kind = named if isinstance(named, str) else OTHER
+        if kind is named and not (kind in self._is_valid or VENDOR_TYPE.fullmatch(kind)):
             self._report_unknown(kind)
-        judge = self._judges[kind if known and isinstance(kind, str) else OTHER]
+        judge = self._judges.get(kind) or self._judges[OTHER]
         if judge.is_valid(event):
             self._rules.event(event, line)
             return
@@ -158,7 +158,7 @@ class Validation:
             else:
                 self._now.error("E01", pointer, message)
         if bad & {"payload", "type"}:
-            self._rules.go_blind(kind if isinstance(kind, str) else "")
+            self._rules.go_blind(kind)
             bad.add("type")
         self._rules.event(self._rules.order.patch(event, bad), line, "event_id" not in bad)
 
@@ -170,13 +170,12 @@ class Validation:
         """What follows the last LF is no event yet, or the file is no trace at all."""
         self._now.line += 1
         self._lost_lines += 1
-        if self._now.line == self._lost_lines and not self._findings.error_count:
+        if self._now.line == self._lost_lines and not tail.startswith(b"{"):
             try:
                 parse_strict(tail)
             except LineError as error:
-                if error.code in ("F01", "F02") or not tail.startswith(b"{"):
-                    self._now.error(error.code, error.pointer, error.message)
-                    return
+                self._now.error(error.code, error.pointer, error.message)
+                return
         self._findings.tear(self._now.line, f"the last {len(tail)} bytes do not end with LF")
 
     # endregion

@@ -103,3 +103,10 @@ def test_a_secret_in_a_quoted_value_is_not_repeated() -> None:
     shown = "".join(f.message + f.pointer for f in (*report.findings, *report.warnings))
     assert "[REDACTED:canary:1]" in shown
     assert "4711" not in shown
+
+
+def test_a_first_line_cut_inside_a_character_is_torn() -> None:
+    data = '{"payload":{"content":"é'.encode()[:-1]
+    report = validate(BytesIO(data).read, make_engine("fast"))
+    assert report.verdict == Verdict.TORN
+    assert report.events == 0
