@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,9 +15,19 @@ from curriculum.core.messages import ModelTurn, ToolCall
 from curriculum.core.model import ScriptedModel
 from curriculum.core.tools import ToolBox
 from curriculum.core.trace import to_json
+from curriculum.tools import survivors
+from curriculum.tools.bounds import READ_BYTES
 from curriculum.tools.capture import Capture
 from tests.golden import ROOT
-from tests.tools.running import arguments, bash_in, execute, running_call, said
+from tests.tools.running import (
+    arguments,
+    bash_in,
+    execute,
+    open_descriptors,
+    running_call,
+    said,
+    zombie_children,
+)
 
 LIMIT = 64 * 1024
 OVERFLOW = "output limit: only the first 65536 bytes were kept"
@@ -107,6 +118,65 @@ def test_c5_what_is_in_the_pipes_is_not_lost_to_the_clock(tmp_path: Path) -> Non
         result = execute(bash, command)
         assert said(result).startswith("a leftover process kept the output open")
         assert "stdout: 30000 bytes, stderr: 30000 bytes" in said(result)
+
+
+def test_c5_what_has_ended_is_not_called_left_over_because_the_clock_jumped(tmp_path: Path) -> None:
+    hours = iter(range(0, 10**9, 3600))
+    bash = bash_in(tmp_path, timeout_seconds=10**8, now=lambda: float(next(hours)))
+    result = execute(bash, "head -c 60000 /dev/zero | tr '\\0' a")
+    assert (len(result.output), result.notes) == (60_000, ())
+
+
+def test_what_a_leftover_adds_while_it_is_stopped_still_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    look = survivors.snapshot
+
+    def look_late(session: int) -> list[survivors.Member]:
+        (tmp_path / "go").touch()
+        while not (tmp_path / "written").exists():
+            os.sched_yield()
+        return look(session)
+
+    monkeypatch.setattr(survivors, "snapshot", look_late)
+    waiting = "until [ -e go ]; do sleep 0.001; done; printf 12345; touch written; sleep 60"
+    result = execute(bash_in(tmp_path, output_limit=3), f"({waiting}) &")
+    assert (result.status, result.reason, result.output) == ("failed", "output-limit", "123")
+
+
+def test_bytes_that_another_reader_took_are_no_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Any process of this user can read our end of a pipe through /proc, and leave it empty."""
+    read, missed = os.read, []
+
+    def robbed(fd: int, size: int) -> bytes:
+        if size == READ_BYTES and not missed:
+            missed.append(read(fd, size))
+            (tmp_path / "robbed").touch()
+            raise BlockingIOError
+        return read(fd, size)
+
+    monkeypatch.setattr(os, "read", robbed)
+    result = execute(
+        bash_in(tmp_path), "echo gone; until [ -e robbed ]; do sleep 0.001; done; echo kept"
+    )
+    assert (missed, result.output) == ([b"gone\n"], "kept\n")
+
+
+def test_a_listener_that_fails_is_called_once_and_nothing_is_left_behind(tmp_path: Path) -> None:
+    heard: list[str] = []
+
+    def fail(stream: str, text: str) -> None:
+        heard.append(text)
+        raise LookupError("broken on purpose")
+
+    before = open_descriptors()
+    with pytest.raises(LookupError):
+        execute(bash_in(tmp_path, live=True), "yes", running_call(show=fail))
+    assert len(heard) == 1
+    assert open_descriptors() == before
+    assert zombie_children() == []
 
 
 def test_c7_both_streams_share_the_limit_and_are_labelled(tmp_path: Path) -> None:

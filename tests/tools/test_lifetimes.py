@@ -248,6 +248,31 @@ def test_a_cancellation_from_elsewhere_stops_the_command(tmp_path: Path) -> None
     assert cancel.by == "policy"
 
 
+def test_a_cancellation_ends_the_wait_for_leftovers_too(tmp_path: Path) -> None:
+    """On this clock the wait never ends by itself; the leftover speaks once the shell is dead."""
+    cancel = CancelToken()
+    bash = bash_in(tmp_path, live=True, now=lambda: 0.0)
+    call = running_call(cancel, lambda stream, text: cancel.cancel("user"))
+    dead = "until grep -q '^State:.Z' /proc/$$/status; do sleep 0.001; done"
+    result = execute(bash, f"({dead}; echo late; sleep {LONG}) &", call)
+    assert (result.reason, result.output) == ("cancelled", "late\n")
+    assert sleepers() == []
+
+
+def test_a_sweep_finds_whoever_came_after_the_snapshot() -> None:
+    with subprocess.Popen(["sleep", str(LONG)], start_new_session=True) as late:
+        assert survivors.sweep(late.pid, []) is True
+        assert late.wait() == -signal.SIGKILL
+
+
+def test_a_sweep_that_cannot_kill_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(survivors, "kill", lambda member: None)
+    monkeypatch.setattr(survivors, "_PAUSES", (0.0, 0.0))
+    with subprocess.Popen(["sleep", str(LONG)], start_new_session=True) as stubborn:
+        assert survivors.sweep(stubborn.pid, survivors.snapshot(stubborn.pid)) is False
+        stubborn.kill()
+
+
 def test_b13_sixteen_calls_leave_no_zombie_and_no_descriptor(tmp_path: Path) -> None:
     commands = ["true", "exit 3", "kill -9 $$", f"sleep {LONG} & echo hi >&2"] * 4
     calls = tuple(
