@@ -10,13 +10,14 @@ import pytest
 from curriculum.core.errors import ModelError
 from curriculum.core.loop import AgentRunner
 from curriculum.core.messages import Message, ModelTurn
-from curriculum.core.model import Model, Retry, StreamingModel, stream_turn
-from curriculum.core.values import as_data
+from curriculum.core.model import Model, Retry, ScriptedModel, StreamingModel, stream_turn
+from curriculum.core.trace import Event
+from curriculum.core.values import as_data, replace
 from curriculum.grading.masked_stream import grade_masked_stream, mask_all
 from curriculum.grading.s02 import grade_deltas_of, grade_word_by_word
 from curriculum.grading.stream_outcomes import WAYS, grade_stream_outcomes, observe_outcome
 from curriculum.grading.stream_under_test import Source, Wrapped
-from curriculum.grading.streaming_conformance import check_stream
+from curriculum.grading.streaming_conformance import check_deltas, check_stream
 from curriculum.lessons.s02_streaming import solutions
 
 Stream = Iterator[str | Retry | ModelTurn]
@@ -260,6 +261,95 @@ class EmptyPieces(Wrapping):
                 yield ""
 
 
+class OneBehind(Wrapping):
+    """Shows a word when the next one is whole."""
+
+    def stream(self, messages: Sequence[Message], tools: Tools) -> Stream:
+        held: list[str] = []
+        for item in solutions.WordByWord(self._model).stream(messages, tools):
+            if isinstance(item, str):
+                held.append(item)
+                yield from held[:-1]
+                held = held[-1:]
+                continue
+            if isinstance(item, ModelTurn):
+                yield from held
+            yield item
+
+
+class Pairs(Wrapping):
+    """What became whole at once is shown at once."""
+
+    def stream(self, messages: Sequence[Message], tools: Tools) -> Stream:
+        held = ""
+        for item in stream_turn(self._model, messages, tools):
+            if isinstance(item, str):
+                held += item
+                whole = "".join(re.findall(r"\s*\S+(?=\s)", held))
+                if whole:
+                    yield whole
+                held = held[len(whole) :]
+                continue
+            if isinstance(item, ModelTurn) and held:
+                yield held
+            yield item
+
+
+class ForgetsTheQuestion(Wrapping):
+    """Asks the model with the first message only."""
+
+    def stream(self, messages: Sequence[Message], tools: Tools) -> Stream:
+        yield from solutions.WordByWord(self._model).stream(messages[:1], tools)
+
+
+class NoTurn(Wrapping):
+    """Shows the text and stops."""
+
+    def stream(self, messages: Sequence[Message], tools: Tools) -> Stream:
+        for item in solutions.WordByWord(self._model).stream(messages, tools):
+            if not isinstance(item, ModelTurn):
+                yield item
+
+
+class OwnFault(Wrapping):
+    """A dropped stream is a fault of another kind, which nobody would retry."""
+
+    def stream(self, messages: Sequence[Message], tools: Tools) -> Stream:
+        try:
+            yield from solutions.WordByWord(self._model).stream(messages, tools)
+        except ModelError as error:
+            raise RuntimeError(str(error)) from None
+
+
+class SaysSo(Wrapping):
+    """A dropped stream is told to the reader as if the model had said it."""
+
+    def stream(self, messages: Sequence[Message], tools: Tools) -> Stream:
+        try:
+            yield from solutions.WordByWord(self._model).stream(messages, tools)
+        except ModelError:
+            yield " [interrupted]"
+            raise
+
+
+class Bytes(Wrapping):
+    """Pieces as they come from a socket."""
+
+    def stream(self, messages: Sequence[Message], tools: Tools) -> Stream:
+        for item in solutions.WordByWord(self._model).stream(messages, tools):
+            yield item.encode() if isinstance(item, str) else item  # type: ignore[misc]
+
+
+class TidyTurn(Wrapping):
+    """The reader sees the spaces, the message has lost them."""
+
+    def stream(self, messages: Sequence[Message], tools: Tools) -> Stream:
+        for item in solutions.WordByWord(self._model).stream(messages, tools):
+            if isinstance(item, ModelTurn):
+                item = replace(item, content=" ".join(item.resolved_content.split()))
+            yield item
+
+
 WRONG_WORDS: dict[type[Wrapping], list[str]] = {
     Splits: ["nothing is lost:", "the pieces to add up to"],
     OneSpace: ["nothing is lost:", "the pieces to add up to"],
@@ -275,6 +365,14 @@ WRONG_WORDS: dict[type[Wrapping], list[str]] = {
     DropsRetries: ["retries:", "to be passed on"],
     Asks: ["nothing is lost:", "the script has no answer left"],
     HalfDone: [r"half done: NotImplementedError \(test_s02.py, line \d+\)"],
+    OneBehind: ["every word to be shown once it is whole"],
+    Pairs: ["at most one word in a piece"],
+    ForgetsTheQuestion: ["the messages to be passed on"],
+    NoTurn: ["a ModelTurn at the end of the stream", "it just ended"],
+    OwnFault: ["dropped before text:", "out came RuntimeError"],
+    SaysSo: ["dropped after text:", "a beginning of", "interrupted"],
+    Bytes: ["text, then a ModelTurn"],
+    TidyTurn: ["nothing is lost:", "the turn to hold"],
     EmptyPieces: ["an empty piece was yielded"],
 }
 
@@ -497,6 +595,38 @@ class CountsFromZero(solutions.MaskedStream):
         return re.sub(r"(?<=secret:)\d+", lambda m: str(int(m[0]) - 1), shown), held
 
 
+class LosesTheTail(Guard):
+    """What was held back at the end stays back."""
+
+    def stream(self, messages: Sequence[Message], tools: Tools) -> Stream:
+        held, guard = "", solutions.MaskedStream(self._model, self._secrets)
+        for item in stream_turn(self._model, messages, tools):
+            if isinstance(item, str):
+                shown, held = guard._mask(held + item, more=True)
+                if shown:
+                    yield shown
+                continue
+            if isinstance(item, ModelTurn):
+                item = self.masked(item)
+                item = replace(item, content=item.content.removesuffix(held))
+            yield item
+
+
+class MasksOnlyPieces(solutions.MaskedStream):
+    """An answer that comes at once goes through as it is."""
+
+    def stream(self, messages: Sequence[Message], tools: Tools) -> Stream:
+        if hasattr(self._model, "stream"):
+            yield from super().stream(messages, tools)
+            return
+        turn = self._model.respond(messages, tools)
+        if turn.chunks:
+            self._model = ScriptedModel([turn])
+            yield from super().stream(messages, tools)
+        else:
+            yield turn
+
+
 WRONG_GUARDS: dict[type[Guard | solutions.MaskedStream], list[str]] = {
     PieceByPiece: ["never to show anything but a beginning of"],
     AtTheEnd: ["as it arrives:", "text to be shown while more of it arrives"],
@@ -508,6 +638,8 @@ WRONG_GUARDS: dict[type[Guard | solutions.MaskedStream], list[str]] = {
     ],
     Shortest: ["never to show anything but a beginning of"],
     ShowsTheTail: ["a held-back tail to stay back when the stream drops"],
+    LosesTheTail: ["in the end|the pieces to add up to"],
+    MasksOnlyPieces: ["a trace without the secret", "it is in model.response"],
     Stars: ["never to show anything but a beginning of"],
     CountsFromZero: ["never to show anything but a beginning of", "REDACTED:secret:0"],
 }
@@ -531,3 +663,32 @@ def test_a_check_that_is_lacking_must_exist() -> None:
     under_test.lacks = {"telepathy": "not built in"}
     with pytest.raises(ValueError, match="telepathy"):
         check_stream(under_test)
+
+
+def run_with_deltas() -> list[Event]:
+    model = ScriptedModel([ModelTurn(chunks=("a ", "b ", "c"))])
+    return list(AgentRunner(model).run("go").events)
+
+
+def edited(events: list[Event], number: int, **payload: object) -> list[Event]:
+    event = events[number]
+    return [
+        *events[:number],
+        replace(event, payload={**event.payload, **payload}),
+        *events[number + 1 :],
+    ]
+
+
+def test_the_rules_of_deltas_are_checked_on_the_trace() -> None:
+    events = run_with_deltas()
+    first = [event.type for event in events].index("model.delta")
+    check_deltas(events)
+    with pytest.raises(AssertionError, match="delta indexes without a gap"):
+        check_deltas(edited(events, first + 1, index=2))
+    with pytest.raises(AssertionError, match="deltas that add up to the response"):
+        check_deltas(edited(events, first + 1, text="B "))
+    with pytest.raises(AssertionError, match="deltas between request and response"):
+        check_deltas(edited(events, first, request_id="request-9"))
+    late = [*events[: first + 2], events[first + 3], events[first + 2], *events[first + 4 :]]
+    with pytest.raises(AssertionError, match="deltas"):
+        check_deltas(late)

@@ -14,6 +14,7 @@ import pytest
 from curriculum.core.errors import InvalidArgumentsError
 from curriculum.core.tools import Prepared, RunningCall, ToolDefinition, ToolResult
 from curriculum.core.trace import Event
+from curriculum.core.values import replace
 from curriculum.grading.read_file import ReaderUnderTest, grade_read_file
 from curriculum.grading.result_status import SITUATIONS, grade_result_status, observe_situation
 from curriculum.grading.s03 import grade_pair_results, grade_word_count
@@ -238,6 +239,32 @@ class NotThere(solutions.WordCount):
         raise NotImplementedError
 
 
+class SaysNothing(solutions.WordCount):
+    """Refuses without a word."""
+
+    def prepare(self, arguments: str) -> Prepared:
+        try:
+            return super().prepare(arguments)
+        except InvalidArgumentsError:
+            raise InvalidArgumentsError from None
+
+
+class Undescribed(solutions.WordCount):
+    """The model has to guess."""
+
+    @property
+    def definition(self) -> ToolDefinition:
+        return replace(super().definition, description=" ")
+
+
+class Chatty(solutions.WordCount):
+    """Shows its output while it runs, as if it took long."""
+
+    def execute(self, prepared: Prepared, call: RunningCall) -> ToolResult:
+        call.output("stdout", "counting")
+        return super().execute(prepared, call)
+
+
 WRONG_COUNTS: dict[type[solutions.WordCount], str] = {
     LooseArguments: "arguments with an unknown field, .*, to be refused as invalid_arguments",
     AllowsDuplicates: "arguments with a duplicate field, .*, to be refused as invalid_arguments",
@@ -251,6 +278,9 @@ WRONG_COUNTS: dict[type[solutions.WordCount], str] = {
     HidesTheText: "the approver was shown",
     OpenSchema: "one required string `text`, nothing else allowed",
     OtherName: "a tool named word_count",
+    SaysNothing: "a refusal that tells the model what is wrong",
+    Undescribed: "a description for the model",
+    Chatty: "the trace also has tool.output",
     NotThere: "NotImplementedError",
 }
 
@@ -480,6 +510,127 @@ class WaitsForAPipe(Reader):
             return file.read(self._limit_bytes + 1)
 
 
+def defined(**fields: object) -> type[solutions.ReadFile]:
+    """A ReadFile with other fields in its definition."""
+
+    class Defined(solutions.ReadFile):
+        @property
+        def definition(self) -> ToolDefinition:
+            return replace(super().definition, **fields)
+
+    return Defined
+
+
+def schema(**fields: object) -> dict[str, object]:
+    return {**solutions.string_schema("path", "A path."), **fields}
+
+
+WRONG_DEFINITIONS: dict[str, tuple[type[solutions.ReadFile], str]] = {
+    "a name with a space": (defined(name="read file"), "a name that providers accept"),
+    "no description": (defined(description=""), "a description that tells the model"),
+    "no JSON": (defined(parameters=schema(required={"path"})), "a descriptor of plain JSON data"),
+    "an array": (defined(parameters=schema(type="array")), "a JSON Schema of an object"),
+    "no properties": (defined(parameters={"type": "object"}), "an object with properties"),
+    "open": (defined(parameters=schema(additionalProperties=True)), "what prepare refuses"),
+    "another field": (defined(parameters=schema(properties={"file": {}})), "every field in the"),
+    "a required stranger": (
+        defined(parameters=schema(required=["path", "mode"])),
+        "required fields that are properties",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_DEFINITIONS)
+def test_a_wrong_definition_is_told_why(name: str) -> None:
+    wrong, message = WRONG_DEFINITIONS[name]
+    with pytest.raises(AssertionError) as failure:
+        grade_read_file(wrong)
+    assert "definition:" in str(failure.value)
+    assert message in str(failure.value)
+
+
+class Returns(solutions.ReadFile):
+    """Gives something back that is not what a tool gives back."""
+
+    def execute(self, prepared: Prepared, call: RunningCall) -> ToolResult:
+        return super().execute(prepared, call).output  # type: ignore[return-value]
+
+
+class RefusesLate(solutions.ReadFile):
+    """Says in execute what only prepare may say."""
+
+    def execute(self, prepared: Prepared, call: RunningCall) -> ToolResult:
+        result = super().execute(prepared, call)
+        return replace(result, status="not_executed") if result.status == "failed" else result
+
+
+class GivesBytes(solutions.ReadFile):
+    """Output that is not text yet."""
+
+    def execute(self, prepared: Prepared, call: RunningCall) -> ToolResult:
+        result = super().execute(prepared, call)
+        return replace(result, output=result.output.encode())
+
+
+class NumbersItsCalls(solutions.ReadFile):
+    """The same call looks different each time."""
+
+    _count = 0
+
+    def prepare(self, arguments: str) -> Prepared:
+        self._count += 1
+        prepared = super().prepare(arguments)
+        return replace(prepared, display={**prepared.display, "number": self._count})
+
+
+class ShowsAnObject(solutions.ReadFile):
+    """A display that people cannot read and a trace cannot hold."""
+
+    def prepare(self, arguments: str) -> Prepared:
+        return replace(super().prepare(arguments), display={"path": Path("note.txt")})
+
+
+class AlwaysFails(solutions.ReadFile):
+    """Safe."""
+
+    def execute(self, prepared: Prepared, call: RunningCall) -> ToolResult:
+        return ToolResult("failed", "not today")
+
+
+class Stingy(solutions.ReadFile):
+    """Keeps to half of the limit."""
+
+    def __init__(self, directory: str, limit_bytes: int) -> None:
+        super().__init__(directory, limit_bytes // 2)
+
+
+class ParserFaults(solutions.ReadFile):
+    """Lets the parser's own error out."""
+
+    def prepare(self, arguments: str) -> Prepared:
+        return super().prepare(json.dumps({"path": json.loads(arguments)["path"]}))
+
+
+class SilentReader(solutions.ReadFile):
+    """Refuses without a word."""
+
+    def prepare(self, arguments: str) -> Prepared:
+        try:
+            return super().prepare(arguments)
+        except InvalidArgumentsError:
+            raise InvalidArgumentsError from None
+
+
+class ListsFolders(solutions.ReadFile):
+    """Does more than it was asked for."""
+
+    def execute(self, prepared: Prepared, call: RunningCall) -> ToolResult:
+        folder = Path(self._directory, str(prepared.action))
+        if folder.is_dir():
+            return ToolResult("completed", "\n".join(os.listdir(folder)))
+        return super().execute(prepared, call)
+
+
 class LeavesANote(solutions.ReadFile):
     """Writes a log into the folder when it prepares."""
 
@@ -503,6 +654,16 @@ WRONG_READERS: dict[type[solutions.ReadFile], list[str]] = {
     RunsTheDisplay: ["runs what was prepared:", "the display was changed"],
     TextMode: ["line ends of all kinds"],
     WaitsForAPipe: ["only regular files are read", "after waiting for a writer"],
+    Returns: ["runs what was prepared:", "execute to return a ToolResult"],
+    RefusesLate: ["failure:", "a status of something that ran", "status 'not_executed'"],
+    GivesBytes: ["runs what was prepared:", "output that is text"],
+    NumbersItsCalls: ["prepare changes nothing:", "to be prepared in the same way"],
+    ShowsAnObject: ["display:", "JSON scalars or flat mappings"],
+    AlwaysFails: ["runs what was prepared:", "a good call to complete"],
+    Stingy: ["bounded output:", "output up to the limit of 100 bytes"],
+    ParserFaults: ["bad arguments:", "a refusal with InvalidArgumentsError", "JSONDecodeError"],
+    SilentReader: ["bad arguments:", "a refusal the model can learn from"],
+    ListsFolders: ["a folder to be a failed call"],
     LeavesANote: ["prepare changes nothing:", "to leave the world as it was"],
 }
 
