@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import sys
 from pathlib import Path
@@ -77,7 +78,7 @@ def test_a5_a_command_that_reads_finds_the_end_of_its_input(tmp_path: Path) -> N
     bash = bash_in(tmp_path)
     assert execute(bash, "cat").notes == ("there was no output",)
     assert execute(bash, "read x; echo $?").output == "1\n"
-    asking = execute(bash, f"{sys.executable} -c 'input()'")
+    asking = execute(bash, f"{shlex.quote(sys.executable)} -c 'input()'")
     assert (asking.status, asking.exit_code) == ("failed", 1)
     assert "EOFError" in asking.output
 

@@ -6,6 +6,7 @@ import http.server
 import json
 import os
 import pty
+import shlex
 import subprocess
 import sys
 import threading
@@ -80,7 +81,7 @@ def test_a6_the_keyboard_is_still_the_users_after_a_command_read_its_input(tmp_p
 
 
 def test_a8_a_password_prompt_cannot_reach_the_terminal(tmp_path: Path) -> None:
-    asking = f"{sys.executable} -c 'import getpass; getpass.getpass(\"Secret: \")'"
+    asking = f"{shlex.quote(sys.executable)} -c 'import getpass; getpass.getpass(\"Secret: \")'"
     report = at_terminal(tmp_path, asking)
     assert result_of(report)["status"] == "failed"
     assert "EOFError" in str(result_of(report)["output"])
@@ -133,7 +134,7 @@ for byte in b"y\\n":
 
 def test_e2_a_command_cannot_type_on_the_users_terminal(tmp_path: Path) -> None:
     (tmp_path / "inject.py").write_text(INJECT)
-    report = at_terminal(tmp_path, f"{sys.executable} inject.py")
+    report = at_terminal(tmp_path, f"{shlex.quote(sys.executable)} inject.py")
     assert "No such device or address" in str(result_of(report)["output"])
     assert_terminal_untouched(report)
 
