@@ -56,7 +56,7 @@ def collect(checks: dict[str, Callable[[], None]], look: str) -> list[str]:
     findings = []
     for name, check in checks.items():
         try:
-            with attempt(name, look):
+            with attempt(f"the check {name!r}", look):
                 check()
         except AssertionError as fault:
             findings.append(f"{name}:{fault}")
