@@ -169,11 +169,15 @@ def test_a_listener_that_fails_is_called_once_and_nothing_is_left_behind(tmp_pat
 
     def fail(stream: str, text: str) -> None:
         heard.append(text)
+        (tmp_path / "go").touch()
+        while not (tmp_path / "written").exists():
+            os.sched_yield()
         raise LookupError("broken on purpose")
 
     before = open_descriptors()
+    more = "until [ -e go ]; do sleep 0.001; done; echo more; touch written; sleep 60"
     with pytest.raises(LookupError):
-        execute(bash_in(tmp_path, live=True), "yes", running_call(show=fail))
+        execute(bash_in(tmp_path, live=True), f"echo first; {more}", running_call(show=fail))
     assert len(heard) == 1
     assert open_descriptors() == before
     assert zombie_children() == []
