@@ -108,7 +108,7 @@ def mutate(trace: bytes, edits: list[tuple[str, int, int, bytes]]) -> bytes:
             break
         at %= len(lines)
         line = lines[at]
-        column %= len(line)
+        column %= max(len(line), 1)
         if what == "drop":
             del lines[at]
         elif what == "copy":
@@ -148,8 +148,9 @@ def test_values_that_change_places_never_crash_and_both_engines_agree(
     events = [json.loads(line) for line in perform(plan).splitlines()]
     for source, target, field, other in moves:
         given, taken = events[source % len(events)], events[target % len(events)]
-        if field % 4:
-            given, taken = given["payload"], taken["payload"]
+        insides = [given.get("payload"), taken.get("payload")]
+        if field % 4 and all(isinstance(inside, dict) and inside for inside in insides):
+            given, taken = insides
         keys = sorted(given)
         value = given[keys[field % len(keys)]]
         taken[keys[(field if other % 4 else other) % len(keys)]] = value
