@@ -1,0 +1,113 @@
+"""One record, one line: the shape that is written, and the only shape that is read back.
+
+The same checks stand before every write and after every read, so nothing gets into a file that
+could not be loaded again.
+"""
+
+from __future__ import annotations
+
+import json
+from _collections_abc import Mapping
+
+from curriculum.core.trace import clean_text
+from curriculum.core.values import TYPE_CHECKING, value
+from curriculum.sessions.errors import RecordError
+from curriculum.sessions.shape import VERSION, check_fields
+
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
+
+MAX_RECORD_BYTES = 16 * 1024 * 1024
+
+
+@value
+class StoredRecord:
+    """A record as it lies in the file. `sequence` is its position, from 0.
+
+    `recovered` marks what a restart wrote because the process before it could not.
+    """
+
+    sequence: int
+    timestamp: str
+    kind: str
+    turn_id: str
+    data: Mapping[str, Any]
+    recovered: bool = False
+
+
+# region: encode
+def encode(record: StoredRecord) -> bytes:
+    """The record as one line with its LF. Raises RecordError for what could not be read back."""
+    fields: dict[str, object] = {
+        "session_version": VERSION,
+        "sequence": record.sequence,
+        "timestamp": record.timestamp,
+        "kind": record.kind,
+    }
+    if record.kind != "session":
+        fields["turn_id"] = record.turn_id
+    if record.recovered:
+        fields["recovered"] = True
+    fields["data"] = record.data
+    check_fields(fields)
+    try:
+        text = json.dumps(
+            fields, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_plain
+        )
+    except (TypeError, ValueError, RecursionError) as fault:
+        raise RecordError(f"the {record.kind} record is not JSON: {fault}") from None
+    if not text.isascii():
+        text = clean_text(text)
+        for code in (0x85, 0x2028, 0x2029):  # at which some readers end a line
+            text = text.replace(chr(code), f"\\u{code:04x}")
+    line = text.encode() + b"\n"
+    if len(line) > MAX_RECORD_BYTES:
+        raise RecordError(f"the {record.kind} record has {len(line)} bytes of {MAX_RECORD_BYTES}")
+    return line
+
+
+# endregion
+
+
+def _plain(thing: object) -> object:
+    if isinstance(thing, Mapping):
+        return dict(thing)
+    raise TypeError(f"{type(thing).__name__} is not JSON")
+
+
+# region: decode
+def decode(line: bytes) -> StoredRecord:
+    """The record of one line (without its LF). Raises RecordError."""
+    try:
+        fields = json.loads(line.decode(), object_pairs_hook=_pairs, parse_constant=_no_constant)
+        if b"\\ud" in line:  # only an escape can bring a lone surrogate
+            json.dumps(fields, ensure_ascii=False).encode()
+    except UnicodeDecodeError:
+        raise RecordError("not UTF-8") from None
+    except UnicodeEncodeError:
+        raise RecordError("a text holds a lone surrogate") from None
+    except (ValueError, RecursionError) as fault:
+        raise RecordError(f"not JSON: {str(fault)[:80]}") from None
+    check_fields(fields)
+    return StoredRecord(
+        fields["sequence"],
+        fields["timestamp"],
+        fields["kind"],
+        fields.get("turn_id", ""),
+        fields["data"],
+        fields.get("recovered", False),
+    )
+
+
+# endregion
+
+
+def _pairs(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
+        raise ValueError("a key stands twice")
+    return fields
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
