@@ -71,6 +71,16 @@ def test_a20_a_command_beyond_16_kib_is_refused_by_name_of_the_limit() -> None:
             BASH.prepare(arguments("x" * size))
 
 
+def test_text_that_no_command_needs_is_refused_before_it_is_parsed() -> None:
+    with pytest.raises(InvalidArgumentsError, match="arguments are 200016 characters long"):
+        BASH.prepare(" " * 200_000 + '{"command":"ls"}')
+
+
+def test_a20_the_longest_spelling_of_a_command_that_fits_is_taken() -> None:
+    spelled = '{"command":"' + "\\u0061" * MAX_COMMAND_BYTES + '"}'
+    assert BASH.prepare(spelled).display["command"] == "a" * MAX_COMMAND_BYTES
+
+
 def test_a20_the_limit_counts_bytes_and_not_characters() -> None:
     fits = "é" * (MAX_COMMAND_BYTES // 2)
     action = BASH.prepare(arguments(fits)).action
