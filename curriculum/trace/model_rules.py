@@ -19,7 +19,7 @@ from curriculum.trace.now import Now, is_masked
 MOST_ROLES = MAX_LINE_BYTES // len('"user",')
 
 
-@dataclass
+@dataclass(slots=True)
 class Request:
     """A model.request and what came of it. `size` is the deltas' text in characters."""
 
@@ -35,7 +35,7 @@ class Request:
 
 
 class ModelRules:
-    """Judges what passes between harness and model."""
+    """Judges what passes between harness and model: a method for each type that concerns it."""
 
     def __init__(self, now: Now) -> None:
         self._now = now

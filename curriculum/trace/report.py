@@ -7,7 +7,7 @@ file's own name is escaped here.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from curriculum.trace.codes import Verdict
 from curriculum.trace.findings import Finding
@@ -19,6 +19,7 @@ VERDICT_NOTES = {
     Verdict.OPEN: ": no session.stop yet",
     Verdict.TORN: ": the last line is not whole",
 }
+UNREADABLE = frozenset({"F01", "F02", "F03"})
 
 
 def shown_name(name: str) -> str:
@@ -37,8 +38,10 @@ def as_text(name: str, report: Report) -> Iterator[str]:
     verdict = report.verdict
     note = VERDICT_NOTES[verdict]
     yield f"{shown_name(name)}: {verdict.name.lower()}{note} ({', '.join(counts)})"
-    for finding in report.findings:
-        yield from _finding_as_text("", finding)
+    for run in _runs(report.findings):
+        yield from _finding_as_text("", run[0])
+        if len(run) > 1:
+            yield f"  to line {run[-1].line}: {run[0].code} on each of {len(run)} lines"
     kept = sum(finding.code != "F04" for finding in report.findings)
     if report.error_count > kept:
         codes = ", ".join(f"{code} {count}" for code, count in report.codes.items())
@@ -47,6 +50,19 @@ def as_text(name: str, report: Report) -> Iterator[str]:
         yield from _finding_as_text("warning ", warning)
     if report.warning_count > len(report.warnings):
         yield f"  {report.warning_count - len(report.warnings)} more warnings are not shown"
+
+
+def _runs(findings: Iterable[Finding]) -> Iterator[list[Finding]]:
+    """The findings in order; lines in a row that cannot be read (a binary file's) together."""
+    run: list[Finding] = []
+    for finding in findings:
+        follows = run and finding.line == run[-1].line + 1 and finding.code == run[-1].code
+        if run and not (follows and finding.code in UNREADABLE):
+            yield run
+            run = []
+        run.append(finding)
+    if run:
+        yield run
 
 
 def _finding_as_text(kind: str, finding: Finding) -> Iterator[str]:

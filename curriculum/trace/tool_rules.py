@@ -19,7 +19,7 @@ MOST_CALLS = 10_000
 NEVER_STARTED = frozenset({"denied", "not_executed", "invalid_arguments", "unknown_tool"})
 
 
-@dataclass
+@dataclass(slots=True)
 class Approval:
     """The latest question about a call. `excused` says that it is in no further finding."""
 
@@ -29,7 +29,7 @@ class Approval:
     excused: bool = False
 
 
-@dataclass
+@dataclass(slots=True)
 class Call:
     """A proposed call on its way to its one result.
 
@@ -46,7 +46,7 @@ class Call:
 
 
 class ToolRules:
-    """Judges tool calls and approvals."""
+    """Judges tool calls and approvals: a method for each type that concerns them."""
 
     def __init__(self, now: Now) -> None:
         self._now = now

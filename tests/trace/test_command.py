@@ -152,6 +152,7 @@ def test_a_binary_file_is_a_few_lines(tmp_path: Path) -> None:
     path.write_bytes(bytes(range(256)) * 400)
     done = run(path)
     assert done.returncode == 1
+    assert len(done.stdout.splitlines()) < 20
     assert done.stdout.isascii()
     assert "\x1b" not in done.stdout
 
@@ -161,7 +162,7 @@ def test_what_is_not_shown_is_counted() -> None:
     assert done.returncode == 1
     assert done.stdout.splitlines()[0] == "-: invalid (0 events, 5 errors)"
     assert done.stdout.splitlines()[-1] == "  3 more errors are not shown; by code: F03 5"
-    assert done.stdout.count(" F03 ") == 3
+    assert done.stdout.splitlines()[3] == "  to line 2: F03 on each of 2 lines"
     none = run("--max-errors", "0", "-", data=b"rubbish\n" * 5)
     assert none.returncode == 1
     assert len(none.stdout.splitlines()) == 2
