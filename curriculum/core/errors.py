@@ -73,15 +73,27 @@ class CancelledError(RunError):
 
 
 class ModelError(RunError):
-    """The model could not answer: it raised, or its provider did."""
+    """The model could not answer: it raised, or its provider did.
+
+    `retry_after_seconds` is the wait that the provider asked for, where it named one.
+    """
 
     kind = "model"
+    retry_after_seconds: float | None = None
 
 
 class TransientModelError(ModelError):
     """The same request may succeed later (a dropped stream, an overloaded server)."""
 
     retryable = True
+
+
+class RateLimitError(ModelError):
+    """Too much was asked for: for now (retryable), or for longer than anybody should wait."""
+
+
+class AuthenticationError(ModelError):
+    """The provider does not accept the key, or not for this."""
 
 
 class ContextOverflowError(ModelError):
