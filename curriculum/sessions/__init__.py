@@ -44,7 +44,8 @@ Errors (`curriculum.sessions.errors`): SessionError and, below it, SessionIdErro
 SessionBusyError, SessionNotFoundError, SessionExistsError, SessionDamagedError (with `.line`).
 Each message is one line to print. `append` and `acknowledge` raise the core's JournalError.
 
-Other modules: `ids` (check_session_id, resolve_prefix), `listing` (list_sessions, read_session),
-`export` (export_trace), `text` (shown: escapes what a terminal would obey). Command line:
+Other modules: `ids` (check_session_id, known_ids, resolve_prefix), `listing` (list_sessions,
+SessionFile: the records of one session, without the lock), `export` (export_trace), `text` (shown:
+escapes what a terminal would obey). Command line:
 `python -m curriculum.sessions list|show|export|resume-id`.
 """

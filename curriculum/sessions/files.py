@@ -10,7 +10,15 @@ import contextlib
 import errno
 import os
 
-from curriculum.sessions.disk import NEW, READ_WRITE, make_folders, make_private, session_path
+from curriculum.sessions.disk import (
+    NEW,
+    READ_ONLY,
+    READ_WRITE,
+    SystemDisk,
+    make_folders,
+    make_private,
+    session_path,
+)
 from curriculum.sessions.errors import (
     SessionBusyError,
     SessionError,
@@ -96,3 +104,12 @@ def remove_file(path: str) -> None:
     """Take away a session that could not be made, if that is possible."""
     with contextlib.suppress(OSError):
         os.unlink(path)
+
+
+def check_free(path: str) -> None:
+    """Raise SessionBusyError if somebody has the session open. Nothing is kept or written."""
+    fd = open_plain(path, READ_ONLY, SystemDisk())
+    try:
+        lock_session(fd, path)
+    finally:
+        os.close(fd)
