@@ -1,4 +1,4 @@
-"""Tool calls from proposal to result, and the approvals between: T01-T09, A01-A06.
+"""Tool calls from proposal to result: T01-T09.
 
 Only the calls of the latest response are open, so memory is bounded by what is open. The ids of
 the turn are kept as ranges (or on disk), since T02 looks back to the last user.message.
@@ -6,9 +6,9 @@ the turn are kept as ranges (or on disk), since T02 looks back to the last user.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from curriculum.trace.approval_rules import ApprovalRules, Call
 from curriculum.trace.findings import quote
 from curriculum.trace.ids import IdSet
 from curriculum.trace.now import Now, is_masked
@@ -19,46 +19,21 @@ MOST_CALLS = 10_000
 NEVER_STARTED = frozenset({"denied", "not_executed", "invalid_arguments", "unknown_tool"})
 
 
-@dataclass(slots=True)
-class Approval:
-    """The latest question about a call. `excused` says that it is in no further finding."""
-
-    approval_id: str
-    line: int
-    decision: str = ""
-    excused: bool = False
-
-
-@dataclass(slots=True)
-class Call:
-    """A proposed call on its way to its one result.
-
-    `copies` are later calls under the same id: a finding each, so their results are none.
-    """
-
-    line: int
-    copies: int = 0
-    status: str = ""
-    starts: int = 0
-    outputs: int = 0
-    approval: Approval | None = None
-    is_late: bool = False
-
-
 class ToolRules:
-    """Judges tool calls and approvals: a method for each type that concerns them."""
+    """Judges tool calls: a method for each type that concerns them."""
 
     def __init__(self, now: Now) -> None:
         self._now = now
         self._calls: dict[str, Call] = {}
+        self.approvals = ApprovalRules(now, lambda call_id: self._calls.get(call_id))
         self._turn_ids = IdSet()
         self._proposed: dict[str, tuple[int, dict[str, Any]]] = {}
         self._response: dict[str, Any] = {}
         self._response_line = 0
 
-    def _name_unknown(self, call_id: str, code: str = "T01") -> None:
+    def _name_unknown(self, call_id: str) -> None:
         if not self._now.blind:
-            self._now.error(code, "/payload/call_id", f"no call is {quote(call_id)}")
+            self._now.error("T01", "/payload/call_id", f"no call is {quote(call_id)}")
 
     # region: proposal
     def user_message(self, event: dict[str, Any]) -> None:
@@ -142,17 +117,14 @@ class ToolRules:
             self._name_unknown(call_id)
             return
         call.starts += 1
-        approval = call.approval
         if call.status in NEVER_STARTED:
             said = f"call {quote(call_id)} starts after its result {call.status}"
             self._now.error("T05", "/payload/call_id", said)
         elif (call.status and not call.copies) or call.starts > 1 + call.copies:
             said = f"call {quote(call_id)} starts again"
             self._now.error("T07", "/payload/call_id", said)
-        elif approval and approval.decision != "allow" and not self._now.blind:
-            said = f"call {quote(call_id)} starts, its approval is {approval.decision or 'open'}"
-            self._now.error("A03", "/payload/call_id", said)
-            approval.excused = True
+        else:
+            self.approvals.check_start(call_id, call.approval)
 
     def output(self, event: dict[str, Any]) -> None:
         payload = event["payload"]
@@ -188,7 +160,7 @@ class ToolRules:
         call.status = status
         self._check_start(call, status, event["provenance"]["source"])
         if call.approval:
-            self._check_approval(call.approval, status)
+            self.approvals.check_result(call.approval, status)
 
     def _report_second(self, call_id: str) -> None:
         self._now.error("T03", "/payload/call_id", f"call {quote(call_id)} has its result already")
@@ -207,57 +179,6 @@ class ToolRules:
         elif status == "unknown" and source != "synthesized":
             said = f"the result is unknown, its provenance is {source}"
             self._now.error("T06", "/provenance/source", said)
-
-    # endregion
-
-    # region: approval
-    def question(self, event: dict[str, Any]) -> None:
-        payload = event["payload"]
-        call = self._calls.get(payload["call_id"])
-        if call is None:
-            self._name_unknown(payload["call_id"], "A01")
-            return
-        if call.status or call.starts:
-            state = "has its result" if call.status else "has started"
-            said = f"call {quote(payload['call_id'])} {state} already"
-            self._now.error("A01", "/payload/call_id", said)
-            return
-        if call.approval:
-            self._expect_decision(call.approval)
-        call.approval = Approval(payload["approval_id"], self._now.line)
-
-    def decision(self, event: dict[str, Any]) -> None:
-        payload = event["payload"]
-        kind = event["actor"]["kind"]
-        if kind not in ("user", "policy"):
-            self._now.error("A06", "/actor/kind", f"a {kind} decided")
-        call = self._calls.get(payload["call_id"])
-        if call is None:
-            self._name_unknown(payload["call_id"], "A01")
-            return
-        approval = call.approval
-        if approval is None or approval.approval_id != payload["approval_id"]:
-            if not self._now.blind:
-                said = f"{quote(payload['approval_id'])} was not asked about this call"
-                self._now.error("A01", "/payload/approval_id", said)
-        elif approval.decision:
-            said = f"{quote(approval.approval_id)} has its decision already"
-            self._now.error("A02", "/payload/approval_id", said)
-        else:
-            approval.decision = payload["decision"]
-
-    def _expect_decision(self, approval: Approval) -> None:
-        if not (approval.decision or approval.excused or self._now.blind):
-            said = f"{quote(approval.approval_id)} has no decision"
-            self._now.error("A02", "/payload/approval_id", said, approval.line)
-
-    def _check_approval(self, approval: Approval, status: str) -> None:
-        self._expect_decision(approval)
-        refused = approval.decision == "deny" and status not in ("denied", "not_executed")
-        if refused and not approval.excused:
-            self._now.error(
-                "A05", "/payload/status", f"the call was denied, its result is {status}"
-            )
 
     # endregion
 
