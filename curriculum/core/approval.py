@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from typing import Literal
 
 
+# region: request
 @value
 class ApprovalRequest:
     """One question about one prepared call. `display` is a copy: changing it changes nothing."""
@@ -23,6 +24,10 @@ class ApprovalRequest:
     display: Mapping[str, object]
 
 
+# endregion
+
+
+# region: decision
 @value
 class Decision:
     """The answer, and who gave it: actor kind `user` or `policy`, never the model."""
@@ -39,6 +44,10 @@ class Decision:
         return self.decision in known and self.actor_kind in ("user", "policy")
 
 
+# endregion
+
+
+# region: seam
 class Approver(Protocol):
     """Anyone who can say yes to a prepared call."""
 
@@ -51,6 +60,9 @@ class DenyAll:
 
     def decide(self, request: ApprovalRequest) -> Decision:
         return Decision("deny", "policy", "deny-all", "no approver is plugged in")
+
+
+# endregion
 
 
 # region: human

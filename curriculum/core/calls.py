@@ -97,6 +97,7 @@ class CallRunner:
 
     # endregion
 
+    # region: decide
     def _decide(self, call: ToolCall, prepared: Prepared, cause: Event) -> tuple[Decision, Event]:
         """Ask about exactly this call. Every question gets one decision on record."""
         about = {"approval_id": self._recorder.ids.next("approval"), "call_id": call.call_id}
@@ -126,6 +127,8 @@ class CallRunner:
                 raise stop from fault
             raise
         return decision, record(decision)
+
+    # endregion
 
     def _work(
         self, call: ToolCall, job: Admitted | ToolResult, cancel: CancelToken
