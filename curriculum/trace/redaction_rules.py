@@ -2,6 +2,7 @@
 
 R05 is a matter of bytes: secrets are looked for in everything that is read, also in lines that
 cannot be parsed, in the form they have in a text and in the forms that JSON may give them.
+One that is cut in two by the deltas is in no line's bytes; the model's rules look for it.
 """
 
 from __future__ import annotations
@@ -50,7 +51,8 @@ class Canaries:
 
     def __init__(self, secrets: Iterable[str], now: Now) -> None:
         self._now = now
-        self._forms = [_forms(secret) for secret in secrets]
+        self._secrets = tuple(secrets)
+        self._forms = [_forms(secret) for secret in self._secrets]
         self._overlap = max((len(form) for forms in self._forms for form in forms), default=1) - 1
         self._before = b""
         self._line = 1
@@ -72,6 +74,11 @@ class Canaries:
         self._line += window.count(b"\n", 0, start)
         self._before = window[start:]
         self._found = {place for place in found if place[0] >= self._line}
+
+    def find(self, text: str) -> int:
+        """The number of the first secret that stands in the text, or 0."""
+        numbered = enumerate(self._secrets, 1)
+        return next((number for number, secret in numbered if secret in text), 0)
 
     def mask(self, text: str) -> str:
         """A message without the secrets, whatever form they have in it."""

@@ -69,6 +69,7 @@ class Validation:
         self._canaries = Canaries(options.secrets, self._now) if options.secrets else None
         if self._canaries:
             self._findings.mask = self._canaries.mask
+            self._now.find_secret = self._canaries.find
         self._lost_lines = 0
         self._has_returns = False
 

@@ -26,3 +26,12 @@ def redaction() -> Iterator[Case]:
     edit = Edit()
     line = edit.payload("user.message", content=f"My key is {SECRET}.")
     yield edit.case("R05-secret", "a planted secret", (line, "R05", ""), secrets=(SECRET,))
+    edit = Edit()
+    edit.payload("model.delta", text=f"It is {SECRET[:9]}")
+    edit.payload("model.delta", 1, text=f"{SECRET[9:]}.")
+    edit.payload("model.response", content=f"It is {mask}.")
+    line = edit.fields(
+        "model.response", redaction={"status": "redacted", "items": ["/payload/content"]}
+    )
+    seam = (line, "R05", "/payload/chunks")
+    yield edit.case("R05-across-deltas", "a secret in two pieces", seam, secrets=(SECRET,))
