@@ -40,8 +40,11 @@ class ResponsesAnswer:
     # region: take
     def take(self, event: ServerSentEvent) -> Iterator[str]:
         """The text to show for an event. Raises RunError if it ends the answer as a failure."""
-        if event.data.strip() == "[DONE]":
+        said = event.data.strip()
+        if said == "[DONE]":
             raise cut_off()
+        if not said:
+            return
         data = self._read(event)
         kind = text_of(data, "type") or event.name
         if kind in TEXT:

@@ -28,7 +28,7 @@ from typing import Any
 from curriculum.providers.scenario import ScenarioError, difference, load_scenario
 from curriculum.providers.scripted_answers import answer_events
 
-LOOK_SECONDS = 0.01  # how often a silent answer looks whether it may go on
+LOOK_SECONDS = 0.005  # how often a silent answer looks whether it may go on
 MOST_BODY = 64 * 1024 * 1024
 
 
