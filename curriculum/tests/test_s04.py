@@ -7,6 +7,11 @@ import io
 import json
 import unittest
 
+from curriculum.grading.batch_answers import grade_batch_answers
+from curriculum.grading.display_conformance import grade_render
+from curriculum.grading.exact_commands import grade_exact_commands
+from curriculum.grading.exercise import load
+from curriculum.grading.s04 import grade_decisions_of
 from curriculum.lessons.s04_approvals.demo import main
 
 LESSON = "s04_approvals"
@@ -65,3 +70,17 @@ class DemoTest(unittest.TestCase):
     def test_the_run_completes_with_an_answer(self) -> None:
         self.assertEqual(self.events[-1]["payload"]["reason"], "completed")
         self.assertIn("TO BE OR NOT TO BE", self.first)
+
+
+class ExerciseTest(unittest.TestCase):
+    def test_a_decisions_of(self) -> None:
+        grade_decisions_of(load(LESSON, "decisions_of"))
+
+    def test_b_exact_commands(self) -> None:
+        grade_exact_commands(load(LESSON, "ExactCommands"))
+
+    def test_c_batch_answers(self) -> None:
+        grade_batch_answers(load(LESSON, "BATCH_ANSWERS"))
+
+    def test_d_render(self) -> None:
+        grade_render(load(LESSON, "render"))
