@@ -15,6 +15,7 @@ from curriculum.core.errors import (
 )
 from curriculum.core.journal import Record
 from curriculum.core.messages import Message, ModelTurn, ToolCall
+from curriculum.core.model import check_answer
 from curriculum.core.tools import ToolResult, copy_display
 from curriculum.core.trace import clean_text
 from curriculum.core.values import TYPE_CHECKING, Prefix, as_data, value
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from curriculum.core.model import Retry
     from curriculum.core.tools import Prepared
     from curriculum.core.trace import Event, Recorder
-
-MAX_CALL_ID = 256  # characters; Trace 0.1
 
 
 @value
@@ -86,7 +85,12 @@ class Ledger:
 
     # region: save
     def save(self, kind: RecordKind, data: Mapping[str, object], *messages: Message) -> None:
-        """Make a record durable, then let memory follow. Raises JournalError if it was not kept."""
+        """Make a record durable, then let memory follow. Raises JournalError if it was not kept.
+
+        A journal that has failed once is not asked again: what it holds is no longer all there is.
+        """
+        if self._journal_lost:
+            raise JournalError("the journal was lost earlier in this session; start a new one")
         try:
             position = self._journal.append(Record(kind, self._turn_id, data))
         except Exception as fault:
@@ -195,7 +199,7 @@ class Ledger:
         nothing kept, if it cannot be trusted.
         """
         content = clean_text(answer.resolved_content)
-        calls = self._check_answer(content, answer.tool_calls)
+        calls = check_answer(answer, "".join(self._shown), self._used_ids)
         turn = ModelTurn(content, calls, (), answer.stop, answer.usage, answer.opaque)
         record: dict[str, object] = {"content": content, "tool_calls": plain_calls(calls)}
         if turn.opaque is not None:
@@ -221,31 +225,6 @@ class Ledger:
         if turn and turn.usage:
             payload["usage"] = as_data(turn.usage)
         return self._model("model.response", payload, self._request)
-
-    # region: check
-    def _check_answer(self, content: str, calls: Iterable[ToolCall]) -> tuple[ToolCall, ...]:
-        """Refuse an answer that cannot be trusted before anything of it is kept or run.
-
-        Returns its calls with clean text. Their arguments may be anything; the tool judges them.
-        """
-        if self._shown and "".join(self._shown) != content:
-            raise ProtocolError("the streamed text is not the text of the answer")
-        fresh: dict[str, ToolCall] = {}
-        for call in calls:
-            texts = (call.call_id, call.name, call.arguments)
-            if not all(isinstance(text, str) for text in texts):
-                raise ProtocolError(f"a call is not made of text: {call!r}")
-            clean = ToolCall(*[clean_text(text) for text in texts])
-            if not 0 < len(clean.call_id) <= MAX_CALL_ID:
-                raise ProtocolError(f"a call of {clean.name!r} has no usable call_id")
-            if clean.call_id in fresh:
-                raise ProtocolError(f"two calls share the call_id {clean.call_id!r}")
-            if clean.call_id in self._used_ids:
-                raise ProtocolError(f"the call_id {clean.call_id!r} was used before")
-            fresh[clean.call_id] = clean
-        return tuple(fresh.values())
-
-    # endregion
 
     # region: calls
     def cause_of(self, call: ToolCall) -> Event:

@@ -89,6 +89,8 @@ class AgentRunner:
         self.config = config or AgentConfig()
         if self.config.max_turns < 1 or self.config.max_tool_calls < 0:
             raise ValueError("max_turns must be at least 1, max_tool_calls at least 0")
+        if not (self.config.agent_id and self.config.model_id and self.config.harness):
+            raise ValueError("agent_id, model_id and harness must not be empty")
         self.cancel = cancel or CancelToken()
         self.recorder = recorder or Recorder()
         self._context = context or KeepEverything()

@@ -6,16 +6,19 @@ pieces, and then the same turn. The loop reads both through `stream_turn`.
 
 from __future__ import annotations
 
-from curriculum.core.errors import ModelError
-from curriculum.core.messages import ModelTurn
-from curriculum.core.values import TYPE_CHECKING, Prefix, Protocol, value
+from curriculum.core.errors import ModelError, ProtocolError
+from curriculum.core.messages import ModelTurn, ToolCall
+from curriculum.core.trace import clean_text
+from curriculum.core.values import TYPE_CHECKING, Prefix, Protocol, as_data, value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Container, Iterable, Iterator, Sequence
 
     from curriculum.core.messages import Message
 
     Descriptors = Sequence[dict[str, object]]
+
+MAX_CALL_ID = 256  # characters; Trace 0.1
 
 
 # region: model
@@ -61,6 +64,37 @@ def stream_turn(
         if isinstance(turn, ModelTurn):
             yield from (chunk for chunk in turn.chunks if chunk)
         yield turn
+
+
+# endregion
+
+
+# region: check
+def check_answer(turn: ModelTurn, shown: str, used_ids: Container[str]) -> tuple[ToolCall, ...]:
+    """Refuse an answer that cannot be trusted before anything of it is kept or run.
+
+    `shown` is the text that was streamed, `used_ids` are the call ids of the run so far. Returns
+    the calls with clean text; their arguments may be anything, the tool judges them. Raises
+    ProtocolError.
+    """
+    if shown and shown != clean_text(turn.resolved_content):
+        raise ProtocolError("the streamed text is not the text of the answer")
+    if turn.usage and not all(isinstance(n, int) and n >= 0 for n in as_data(turn.usage).values()):
+        raise ProtocolError(f"the usage is not two counts of tokens: {turn.usage!r}")
+    fresh: dict[str, ToolCall] = {}
+    for call in turn.tool_calls:
+        texts = (call.call_id, call.name, call.arguments)
+        if not all(isinstance(text, str) for text in texts):
+            raise ProtocolError(f"a call is not made of text: {call!r}")
+        clean = ToolCall(*[clean_text(text) for text in texts])
+        if not 0 < len(clean.call_id) <= MAX_CALL_ID:
+            raise ProtocolError(f"a call of {clean.name!r} has no usable call_id")
+        if clean.call_id in fresh:
+            raise ProtocolError(f"two calls share the call_id {clean.call_id!r}")
+        if clean.call_id in used_ids:
+            raise ProtocolError(f"the call_id {clean.call_id!r} was used before")
+        fresh[clean.call_id] = clean
+    return tuple(fresh.values())
 
 
 # endregion

@@ -7,7 +7,17 @@ import pytest
 from curriculum.core.errors import JournalError
 from curriculum.core.journal import Record
 from curriculum.core.messages import ModelTurn
-from tests.core.parts import Probe, SpyJournal, asks, call, ends_well, payloads, runner_of, types
+from tests.core.parts import (
+    Probe,
+    SpyJournal,
+    asks,
+    call,
+    ends_well,
+    findings_in,
+    payloads,
+    runner_of,
+    types,
+)
 
 SCRIPT = [asks(call(0)), ModelTurn("done")]
 KINDS = ["user_input", "model_response", "tool_start", "tool_result", "model_response", "turn_end"]
@@ -94,3 +104,24 @@ def test_the_opaque_value_of_a_turn_goes_to_record_and_message_untouched() -> No
     assert result.messages[1].opaque is opaque
     assert journal.records[1].data["opaque"] is opaque
     assert "encrypted_content" not in "".join(event.to_line() for event in result.events)
+
+
+@pytest.mark.parametrize("fail_at", range(len(KINDS)))
+def test_a_lost_journal_is_not_asked_again_even_if_it_has_healed(fail_at: int) -> None:
+    class Heals(SpyJournal):
+        def append(self, record: Record) -> int:
+            try:
+                return super().append(record)
+            except OSError:
+                self._fail_at = None
+                raise
+
+    journal = Heals(fail_at)
+    runner = runner_of([*SCRIPT, ModelTurn("more")], Probe(), journal=journal)
+    runner.turn("one")
+    kept = len(journal.records)
+    result = runner.run("two")
+    assert result.stop_reason == "failed"
+    assert "lost earlier" in str(result.error)
+    assert len(journal.records) == kept
+    assert findings_in(result) == []

@@ -100,6 +100,12 @@ def test_impossible_limits_are_refused(config: AgentConfig) -> None:
         AgentRunner(ScriptedModel([]), config=config)
 
 
+@pytest.mark.parametrize("empty", ["agent_id", "model_id", "harness"])
+def test_a_session_has_names(empty: str) -> None:
+    with pytest.raises(ValueError, match="must not be empty"):
+        AgentRunner(ScriptedModel([]), config=AgentConfig(**{empty: ""}))  # type: ignore[arg-type]
+
+
 def test_a_stopped_session_takes_no_more_turns() -> None:
     runner = runner_of([ModelTurn("done"), ModelTurn("more")])
     result = runner.run("go")

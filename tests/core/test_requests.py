@@ -102,6 +102,12 @@ def test_usage_is_part_of_the_response() -> None:
     assert usage == {"input_tokens": 3, "output_tokens": 4}
 
 
+@pytest.mark.parametrize("usage", [Usage(-1, 0), Usage(None, 1), Usage(1.5, 1), Usage("1", 1)])  # type: ignore[arg-type]
+def test_a_usage_that_is_no_count_breaks_the_protocol(usage: Usage) -> None:
+    result = ends_well(runner_of([ModelTurn("x", usage=usage)]).run("go"))
+    assert "not two counts" in payloads(result, "error")[0]["message"]
+
+
 def test_every_request_is_fixed_at_the_moment_it_was_made() -> None:
     runner = runner_of([asks(call(0)), asks(call(1)), ModelTurn("x")], Probe(), system_prompt="S")
     ends_well(runner.run("go"))
