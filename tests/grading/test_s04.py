@@ -37,6 +37,65 @@ def test_the_reference_passes() -> None:
     grade_render(solutions.render)
 
 
+def by_question(events: Sequence[Event]) -> dict[str, object]:
+    """Pairs a decision with its question by approval_id, and gives lists."""
+    asked: dict[object, str] = {}
+    told: dict[str, object] = {}
+    for event in events:
+        if event.type == "approval.request":
+            asked[event.payload["approval_id"]] = str(event.payload["call_id"])
+            told[str(event.payload["call_id"])] = None
+        if event.type == "approval.decision":
+            who = " ".join([event.actor["kind"], event.actor["id"]])
+            why = event.payload.get("rationale") or ""
+            call_id = asked[event.payload["approval_id"]]
+            told[call_id] = [who, event.payload["decision"], why]
+    return told
+
+
+class WithASet:
+    """Looks commands up in a set, and denies through another approver."""
+
+    def __init__(
+        self, commands: Iterable[str], directory: str, otherwise: Approver | None = None
+    ) -> None:
+        self._listed = frozenset((command, directory) for command in commands)
+        self._next = otherwise or PolicyApprover([], name="exact-commands")
+
+    def decide(self, request: ApprovalRequest) -> Decision:
+        wanted = request.display.get("command"), request.display.get("directory")
+        are_texts = all(isinstance(text, str) for text in wanted)
+        if request.tool == "bash" and are_texts and wanted in self._listed:
+            return Decision("allow", "policy", "exact-commands", f"listed: {wanted[0]}")
+        return self._next.decide(request)
+
+
+def a_block(request: ApprovalRequest) -> str:
+    """Python's own quotes, a line for each variable of the environment, sizes of everything."""
+
+    def mark(text: str) -> str:
+        plain = repr(text).replace("<", "<<")
+        return "".join(f"<U+{ord(c):X}>" if is_blank(c) else c for c in plain)
+
+    rows = [f"[Tool: {mark(request.tool)}]"]
+    for name, field in request.display.items():
+        if isinstance(field, Mapping):
+            rows.append(f"  {mark(name)} ({len(field)})")
+            rows += [
+                f"    {mark(str(key))} = {mark(inner) if isinstance(inner, str) else inner}"
+                for key, inner in field.items()
+            ]
+        else:
+            rows.append(f"  {mark(name)} = {mark(field) if isinstance(field, str) else field}")
+    return "\n".join([*rows, size_of(request), ""])
+
+
+def test_other_right_solutions_pass() -> None:
+    grade_decisions_of(by_question)  # type: ignore[arg-type]
+    grade_exact_commands(WithASet)
+    grade_render(a_block)
+
+
 # A. decisions_of
 
 
