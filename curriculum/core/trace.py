@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import time
 from _collections_abc import Mapping
+from _thread import RLock
 
 from curriculum.core.errors import TraceError
 from curriculum.core.values import TYPE_CHECKING, Prefix, Protocol, as_data, value
@@ -159,7 +160,8 @@ class Recorder:
     """Numbers the events of one trace and passes each on as it happens.
 
     `sink` is called with every event. A sink that fails is never called again: the events stay
-    whole in `events`, and `check` raises the fault at the harness's next step.
+    whole in `events`, and `check` raises the fault at the harness's next step. Tools that run in
+    threads (s10) emit their live output here, so one event is finished before the next begins.
     """
 
     def __init__(
@@ -178,6 +180,7 @@ class Recorder:
         self.failure: TraceError | None = None
         self._started_us = 0
         self._mappings: dict[tuple[str, ...], dict[str, str]] = {}
+        self._lock = RLock()
 
     @classmethod
     def golden(cls, sink: Callable[[Event], object] | None = None) -> Recorder:
@@ -195,31 +198,32 @@ class Recorder:
         provenance: str | None = None,
     ) -> Event:
         """Record that something happened, caused by `parent` (by default the event before)."""
-        wall_us, now_us = self.clock.read()
-        events = self.events
-        if not events:
-            self._started_us = now_us
-        cause = parent or (events[-1] if events else None)
-        event = Event(
-            self._trace_id,
-            self.ids.next("event"),
-            len(events),
-            cause.event_id if cause else None,
-            type,
-            self._shared("kind", actor_kind, "id", actor_id),
-            format_timestamp(wall_us),
-            now_us - self._started_us,
-            self._shared("source", provenance or self._provenance),
-            UNCHECKED,
-            payload,
-        )
-        self.events.append(event)
-        if self._sink and not self.failure:
-            try:
-                self._sink(event)
-            except Exception as fault:
-                self.failure = TraceError(f"the trace could not be written: {fault}")
-        return event
+        with self._lock:
+            wall_us, now_us = self.clock.read()
+            events = self.events
+            if not events:
+                self._started_us = now_us
+            cause = parent or (events[-1] if events else None)
+            event = Event(
+                self._trace_id,
+                self.ids.next("event"),
+                len(events),
+                cause.event_id if cause else None,
+                type,
+                self._shared("kind", actor_kind, "id", actor_id),
+                format_timestamp(wall_us),
+                now_us - self._started_us,
+                self._shared("source", provenance or self._provenance),
+                UNCHECKED,
+                payload,
+            )
+            self.events.append(event)
+            if self._sink and not self.failure:
+                try:
+                    self._sink(event)
+                except Exception as fault:
+                    self.failure = TraceError(f"the trace could not be written: {fault}")
+            return event
 
     def _shared(self, *fields: str) -> Mapping[str, str]:
         """One mapping for all events that say the same: a long run holds few of them."""

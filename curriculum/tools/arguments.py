@@ -1,4 +1,4 @@
-"""Strict arguments: the raw JSON text of a call becomes one command, or the reason why not.
+"""Strict arguments: the raw JSON text of a call becomes checked strings, or the reason why not.
 
 Nothing is coerced and nothing is repaired: what a person approves is what the model wrote. Every
 fault is an InvalidArgumentsError, whatever the text; no other exception leaves this module.
@@ -27,7 +27,7 @@ def read_command(arguments: str) -> str:
     Raises InvalidArgumentsError for text that is no such object, and for a command that is blank,
     that bash cannot be given (NUL, lone surrogates) or that is over 16 KiB.
     """
-    fields = _read_object(arguments)
+    fields = _read_object(arguments, _MAX_TEXT, _LIMIT)
     if unknown := [name for name in fields if name != "command"]:
         raise InvalidArgumentsError(f"unknown field {_quote(unknown[0])}; the one field is command")
     if "command" not in fields:
@@ -39,11 +39,7 @@ def read_command(arguments: str) -> str:
         raise InvalidArgumentsError("command is empty or blank")
     if "\0" in command:
         raise InvalidArgumentsError("command holds a NUL character, which no program can be given")
-    try:
-        size = len(command.encode())
-    except UnicodeEncodeError as fault:
-        where = f"at character {fault.start}"
-        raise InvalidArgumentsError(f"command holds a lone surrogate {where}") from None
+    size = _size("command", command)
     if size > MAX_COMMAND_BYTES:
         raise InvalidArgumentsError(f"command is {size} bytes long; {_LIMIT}")
     return command
@@ -52,9 +48,46 @@ def read_command(arguments: str) -> str:
 # endregion
 
 
-def _read_object(arguments: str) -> dict[str, object]:
-    if len(arguments) > _MAX_TEXT:
-        raise InvalidArgumentsError(f"arguments are {len(arguments)} characters long; {_LIMIT}")
+# region: strings
+def read_strings(arguments: str, names: tuple[str, ...], most_bytes: int) -> tuple[str, ...]:
+    """The strings of an object with exactly the fields `names`, in that order, as written.
+
+    Raises InvalidArgumentsError for text that is no such object, for lone surrogates, and for
+    strings of more than `most_bytes` bytes of UTF-8 together.
+    """
+    limit = f"{' and '.join(names)} are at most {most_bytes} bytes of UTF-8"
+    fields = _read_object(arguments, 6 * most_bytes + 1024, limit)
+    if unknown := [name for name in fields if name not in names]:
+        known = ", ".join(names)
+        raise InvalidArgumentsError(f"unknown field {_quote(unknown[0])}; the fields are {known}")
+    strings = []
+    for name in names:
+        if name not in fields:
+            raise InvalidArgumentsError(f"the field {name} is missing")
+        text = fields[name]
+        if not isinstance(text, str):
+            raise InvalidArgumentsError(f"{name} must be a string, not {_json_type(text)}")
+        strings.append(text)
+    size = sum(_size(name, text) for name, text in zip(names, strings, strict=True))
+    if size > most_bytes:
+        raise InvalidArgumentsError(f"they are {size} bytes long; {limit}")
+    return tuple(strings)
+
+
+# endregion
+
+
+def _size(name: str, text: str) -> int:
+    try:
+        return len(text.encode())
+    except UnicodeEncodeError as fault:
+        where = f"at character {fault.start}"
+        raise InvalidArgumentsError(f"{name} holds a lone surrogate {where}") from None
+
+
+def _read_object(arguments: str, most: int, limit: str) -> dict[str, object]:
+    if len(arguments) > most:
+        raise InvalidArgumentsError(f"arguments are {len(arguments)} characters long; {limit}")
     try:
         fields = _STRICT.decode(arguments)
     except RecursionError:
