@@ -59,6 +59,7 @@ _LATER = re.compile(r"retry your request|try again|overloaded|temporar", re.IGNO
 _UNREADABLE = re.compile(
     r"encrypted.content.*(could not be|cannot be|not issued|invalid)|could not decrypt", re.I | re.S
 )
+_SEALED = re.compile(r"encrypted content is not supported", re.I)
 _WAIT = re.compile(
     r"(?:try again|retry) (?:in|after) (?:(\d+)h)?(?:(\d+)m(?!s))?(?:([\d.]+) ?(ms|s))?", re.I
 )
@@ -113,7 +114,7 @@ class Faults:
         at = f" ({status})" if status else f" ({', '.join(sorted(words))})" if words else ""
         if words & STALE or _UNREADABLE.search(text):
             return StaleReasoningError(
-                f"the provider cannot read its earlier reasoning{at}: {said}"
+                f"the provider cannot read its earlier reasoning{at}: {said}; start a new session"
             )
         if words & OVERFLOW or (_TOO_LONG.search(text) and status not in (401, 403, 429)):
             return ContextOverflowError(f"the request is too long for the model{at}: {said}")
@@ -134,7 +135,7 @@ class Faults:
         if status == 404:
             return ModelError(f"not found{at}: {said}; check the model's name and the base URL")
         for name in self._optional if status in (400, 422) else ():
-            if re.search(rf"\b{name}\b", f"{param} {text}"):
+            if re.search(rf"\b{name}\b", f"{param} {_SEALED.sub('include', text)}"):
                 return ModelError(
                     f"the provider refused the request{at}: {said}; "
                     f"if the server does not take {name!r}, omit it"

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
-from curriculum.core.errors import ModelError
 from curriculum.core.messages import Message, ModelTurn
 from curriculum.core.model import Retry
 from curriculum.core.seams import CancelToken
@@ -61,13 +60,12 @@ class ResponsesModel:
                 shown = True
                 yield item
             return
-        except StaleReasoningError as stale:
+        except StaleReasoningError:
             sealed = {seal for message in messages for seal in _seals(message)} - self._unreadable
             if shown or not sealed:
-                raise ModelError(f"{stale.message}; start a new session") from stale
+                raise
             self._unreadable |= sealed
-            retry = Retry(stale.message, 0)
-        yield retry
+        yield Retry("the provider cannot read its earlier reasoning; it is left out", 0)
         yield from self._attempt(messages, tools)
 
     # endregion

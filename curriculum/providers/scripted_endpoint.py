@@ -200,8 +200,9 @@ class _Handler(BaseHTTPRequestHandler):
         request = Request(self.command, self.path, headers, self.rfile.read(size))
         exchange = self._endpoint.next_exchange(request)
         self._at_once = exchange.get("bytes_at_once", MOST_BODY)
-        self.send_response(exchange.get("status", 200))
-        given = {"content-type": "text/event-stream", **exchange.get("headers", {})}
+        self.send_response_only(exchange.get("status", 200))
+        given = {"content-type": "text/event-stream", "date": self.date_time_string()}
+        given.update({name.lower(): text for name, text in exchange.get("headers", {}).items()})
         for name, text in {**given, "transfer-encoding": "chunked"}.items():
             self.send_header(name, text)
         self.end_headers()
