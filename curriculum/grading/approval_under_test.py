@@ -13,7 +13,7 @@ __unittest = True
 
 
 class Script:
-    """An approver that answers each question with the next of `decisions`."""
+    """An approver that answers each question with the next of `decisions`, then says no."""
 
     def __init__(self, decisions: Iterable[Decision | BaseException]) -> None:
         self.requests: list[ApprovalRequest] = []
@@ -21,7 +21,7 @@ class Script:
 
     def decide(self, request: ApprovalRequest) -> Decision:
         self.requests.append(request)
-        decision = next(self._decisions)
+        decision = next(self._decisions, Decision("deny", "user", "tester", "asked once more"))
         if isinstance(decision, BaseException):
             raise decision
         return decision

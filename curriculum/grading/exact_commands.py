@@ -70,7 +70,7 @@ def _check_listed(make: Make, listed: list[str]) -> None:
     person = Script([NO] * len(commands))
     tried = _try(make(listed, "/", person), commands).complete()
     if tried.ran != commands or person.requests:
-        saw = f"{list(tried.ran)} ran, {len(person.requests)} questions were passed on"
+        saw = f"of these ran {list(tried.ran)}; passed on: {len(person.requests)}"
         raise mistake(f"{commands} to run without a question: they are listed", saw, STEPS)
     for event in tried.decisions:
         if event.actor != {"kind": "policy", "id": "exact-commands"}:

@@ -459,7 +459,7 @@ WRONG_APPROVERS: dict[Callable[..., Approver], str] = {
     Sets: r"TypeError: .*unhashable",
     Remembers: "the same unlisted command to be asked about each time: yes, no, yes",
     KeepsTheList: "'ls' to be listed for good",
-    AsksTwice: "StopIteration",
+    AsksTwice: "to be asked about once: listed is.*\n.*it was asked about 2 times",
     SpeaksForThem: "the answer was Decision.*'policy'.*'exact-commands'",
     TwoWords: "the answer Decision.*'expired'.* to be passed on as it is",
     CatchesAll: "ConnectionError in otherwise to end the run as 'failed'",
