@@ -29,11 +29,15 @@ class Appender:
         self._fd, self._path, self._disk = fd, path, disk
         self._broken = ""
 
+    def check(self) -> None:
+        """Raise JournalError if no line can be taken any more."""
+        if self._broken:
+            raise JournalError(self._broken)
+
     # region: append
     def append(self, line: bytes) -> None:
         """Write and sync one line. Raises JournalError, now and for every line after a failure."""
-        if self._broken:
-            raise JournalError(self._broken)
+        self.check()
         self._check_file()
         self._broken = f"{shown(self._path)}: a record was interrupted; {NOT_KEPT}"
         try:

@@ -7,6 +7,7 @@ when they were there before. A name is durable only when its directory is synced
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import stat
@@ -90,19 +91,28 @@ def make_folders(home: str, disk: Disk) -> str:
     Both may be symbolic links to directories.
     """
     folder = os.path.join(home, "sessions")
-    at = home
+    parent = os.path.dirname(os.path.abspath(home))
+    at = parent
     try:
-        parent = os.path.dirname(os.path.abspath(home))
-        if not os.path.isdir(parent):
-            at = parent
-            os.makedirs(parent, exist_ok=True)
-        at = home
-        _make_folder(home, parent, disk)
-        at = folder
-        _make_folder(folder, home, disk)
+        for at in _missing(parent):
+            os.mkdir(at)
+            sync_folder(os.path.dirname(at), disk)
+        for at, above in ((home, parent), (folder, home)):
+            _make_folder(at, above, disk)
+    except FileExistsError:
+        raise SessionError(describe_fault(at, NotADirectoryError(errno.ENOTDIR, ""))) from None
     except OSError as fault:
         raise SessionError(describe_fault(at, fault)) from None
     return folder
+
+
+def _missing(path: str) -> list[str]:
+    """The directories on the way to `path` that are not there, the outermost first."""
+    missing: list[str] = []
+    while not os.path.isdir(path):
+        missing.insert(0, path)
+        path = os.path.dirname(path)
+    return missing
 
 
 def _make_folder(path: str, parent: str, disk: Disk) -> None:
@@ -111,7 +121,7 @@ def _make_folder(path: str, parent: str, disk: Disk) -> None:
     except FileExistsError:
         found = os.stat(path)
         if not stat.S_ISDIR(found.st_mode):
-            raise NotADirectoryError(20, os.strerror(20)) from None
+            raise
         # A sticky directory, like /tmp, is shared on purpose: it is nobody's home.
         if found.st_mode & 0o077 and not found.st_mode & stat.S_ISVTX:
             os.chmod(path, 0o700)

@@ -167,6 +167,7 @@ class SessionStore:
     def _write(
         self, kind: str, turn_id: str, data: Mapping[str, object], recovered: bool = False
     ) -> StoredRecord:
+        self._appender.check()
         timestamp = format_timestamp(self._clock.read()[0])
         record = StoredRecord(self._state.count, timestamp, kind, turn_id, data, recovered)
         try:
