@@ -1,0 +1,1 @@
+"""s08: who may end a run, how long anything may take, and what is worth a second attempt."""
