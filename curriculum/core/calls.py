@@ -10,7 +10,7 @@ from curriculum.core.approval import ApprovalRequest, Decision, DenyAll
 from curriculum.core.errors import ApprovalError, CancelledError, ToolError
 from curriculum.core.tools import Prepared, RunningCall, ToolResult, copy_display
 from curriculum.core.trace import clean_text
-from curriculum.core.values import TYPE_CHECKING, value
+from curriculum.core.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -20,15 +20,6 @@ if TYPE_CHECKING:
     from curriculum.core.messages import ToolCall
     from curriculum.core.seams import Budget, CancelToken, Scheduler
     from curriculum.core.tools import ToolBox
-    from curriculum.core.trace import Event
-
-
-@value
-class Admitted:
-    """A prepared call that may run; `cause` is the event that let it."""
-
-    prepared: Prepared
-    cause: Event
 
 
 class CallRunner:
@@ -56,14 +47,14 @@ class CallRunner:
             cancel.check()
             jobs = [(call, self._admit(call)) for call in group]
             for call, job in jobs:
-                if isinstance(job, Admitted):
-                    self._ledger.started(call, job.prepared, job.cause)
+                if isinstance(job, Prepared):
+                    self._ledger.started(call, job)
             work = [self._work(call, job, cancel) for call, job in jobs]
             faults = []
             for (call, job), outcome in zip(jobs, self._scheduler.run(work), strict=True):
                 if isinstance(outcome, ToolResult):
                     self._ledger.finished(call, outcome)
-                    if isinstance(job, Admitted):
+                    if isinstance(job, Prepared):
                         self._ledger.report("budget.spend", self._budget.settle("call", None))
                 else:
                     faults.append(outcome)
@@ -73,7 +64,7 @@ class CallRunner:
     # endregion
 
     # region: admit
-    def _admit(self, call: ToolCall) -> Admitted | ToolResult:
+    def _admit(self, call: ToolCall) -> Prepared | ToolResult:
         """Prepare the call and have it allowed, or give the result that says why not."""
         try:
             prepared = self._tools.prepare(call)
@@ -81,9 +72,8 @@ class CallRunner:
             raise self._ledger.explain(fault, ToolError) from fault
         if isinstance(prepared, ToolResult):
             return prepared
-        cause = self._ledger.cause_of(call)
         if call.name not in self._tools.granted:
-            decision, cause = self._decide(call, prepared, cause)
+            decision = self._decide(call, prepared)
             if decision.decision == "cancelled":
                 raise CancelledError("cancelled at the question", by=decision.actor_kind)
             if decision.decision != "allow":
@@ -93,28 +83,30 @@ class CallRunner:
                     "denied", f"{who} refused this call{why}; nothing ran; do not repeat it"
                 )
         self._ledger.report("budget.spend", self._budget.reserve("call", self._ledger.messages))
-        return Admitted(prepared, cause)
+        return prepared
 
     # endregion
 
     # region: decide
-    def _decide(self, call: ToolCall, prepared: Prepared, cause: Event) -> tuple[Decision, Event]:
+    def _decide(self, call: ToolCall, prepared: Prepared) -> Decision:
         """Ask about exactly this call. Every question gets one decision on record."""
         about = {"approval_id": self._recorder.ids.next("approval"), "call_id": call.call_id}
         shown = {**about, "display": copy_display(prepared.display)}
-        question = self._ledger.note("approval.request", shown, cause)
+        question = self._ledger.note("approval.request", shown, self._ledger.cause_of(call))
         display = copy_display(prepared.display)
         request = ApprovalRequest(about["approval_id"], call.call_id, call.name, display)
 
-        def record(decision: Decision) -> Event:
+        def record(decision: Decision) -> Decision:
             rationale = {"rationale": clean_text(decision.rationale)} if decision.rationale else {}
-            return self._recorder.emit(
+            event = self._recorder.emit(
                 "approval.decision",
                 actor_kind=decision.actor_kind,
                 actor_id=decision.actor_id,
                 payload={**about, "decision": decision.decision, **rationale},
                 parent=question,
             )
+            self._ledger.decided(call, event)
+            return decision
 
         try:
             decision = self._approver.decide(request)
@@ -126,12 +118,12 @@ class CallRunner:
             if isinstance(fault, Exception):
                 raise stop from fault
             raise
-        return decision, record(decision)
+        return record(decision)
 
     # endregion
 
     def _work(
-        self, call: ToolCall, job: Admitted | ToolResult, cancel: CancelToken
+        self, call: ToolCall, job: Prepared | ToolResult, cancel: CancelToken
     ) -> Callable[[], ToolResult | Exception]:
         """What the scheduler runs for this call; a bug in the tool comes back as its outcome."""
         pieces = 0
@@ -157,7 +149,7 @@ class CallRunner:
                 return job
             try:
                 running = RunningCall(call.call_id, cancel, show)
-                return self._tools.execute(call.name, job.prepared, running)
+                return self._tools.execute(call.name, job, running)
             except Exception as fault:
                 return self._ledger.explain(fault, ToolError)
 

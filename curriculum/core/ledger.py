@@ -231,11 +231,15 @@ class Ledger:
         """The latest event of an open call."""
         return self._open[call.call_id].cause
 
-    def started(self, call: ToolCall, prepared: Prepared, cause: Event) -> None:
+    def decided(self, call: ToolCall, decision: Event) -> None:
+        """Whatever becomes of the call now follows from the decision."""
+        self._open[call.call_id] = OpenCall(call, decision)
+
+    def started(self, call: ToolCall, prepared: Prepared) -> None:
         """The call is about to act."""
         data = {"call_id": call.call_id, "display": copy_display(prepared.display)}
         self.save("tool_start", data)
-        start = self.note("tool.start", data, cause)
+        start = self.note("tool.start", data, self.cause_of(call))
         self._open[call.call_id] = OpenCall(call, start, has_started=True)
 
     def finished(self, call: ToolCall, result: ToolResult) -> None:

@@ -150,6 +150,12 @@ def test_parents_tell_the_chain_from_question_to_result() -> None:
     ]
 
 
+def test_a_denied_result_follows_from_the_decision() -> None:
+    result = runner_of([asks(call(0)), ModelTurn("ok")], Probe(), granted=False).run("go")
+    decision = events_of(result, "approval.decision")[0]
+    assert events_of(result, "tool.result")[0].parent_id == decision.event_id
+
+
 class InOneGroup:
     """All calls of an answer as one group, run last first."""
 

@@ -46,6 +46,18 @@ def test_escaping_in_pieces_is_escaping_the_whole(text: str, data: st.DataObject
     assert escape(text[:cut]) + escape(text[cut:]) == escape(text)
 
 
+@pytest.mark.parametrize("code", [0x034F, 0x115F, 0x1160, 0x2800, 0x3164, 0xFFA0, 0xE0100])
+def test_blanks_that_python_calls_printable_are_shown(code: int) -> None:
+    assert chr(code).isprintable()
+    assert "\\" in escape(f"a{chr(code)}b")
+    assert "\\" in quote(chr(code))
+
+
+def test_the_style_of_an_emoji_is_kept_in_text_and_shown_in_a_quote() -> None:
+    assert escape("\u26a0\ufe0f careful") == "\u26a0\ufe0f careful"
+    assert quote("\u26a0\ufe0f") == '"\u26a0\\ufe0f"'
+
+
 def test_d1_d10_sequences_are_visible() -> None:
     assert escape("\x1b[2K\r  ls") == "\\x1b[2K\\x0d  ls"
     assert escape("\x1b]52;c;x\x07\x9b") == "\\x1b]52;c;x\\x07\\x9b"

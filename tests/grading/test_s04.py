@@ -615,7 +615,7 @@ def text_or(show: Callable[[str], str]) -> Fields:
     return lambda field: show(field) if isinstance(field, str) else repr(field)
 
 
-SEEN = text_or(solutions.seen)
+SEEN = text_or(quote)
 LABEL: Fields = text_or(solutions.label)
 
 
@@ -633,15 +633,15 @@ def strip_sequences(text: str) -> str:
 
 
 def no_backslashes_escaped(text: str) -> str:
-    return solutions.seen(text).replace("\\\\", "\\").replace('\\"', '"')
+    return quote(text).replace("\\\\", "\\").replace('\\"', '"')
 
 
 def cut(most: int) -> Callable[[str], str]:
-    return lambda text: solutions.seen(text if len(text) <= most else text[:most] + "...")
+    return lambda text: quote(text if len(text) <= most else text[:most] + "...")
 
 
 def middle_left_out(text: str) -> str:
-    return solutions.seen(text if len(text) < 2000 else f"{text[:900]} ... {text[-900:]}")
+    return quote(text if len(text) < 2000 else f"{text[:900]} ... {text[-900:]}")
 
 
 def only_the_command(request: ApprovalRequest) -> str:
@@ -695,7 +695,7 @@ def counter() -> Callable[[ApprovalRequest], str]:
 def block(request: ApprovalRequest) -> str:
     """A command of several lines in a block of its own, with a gutter."""
     command = str(request.display.get("command", "")).split("\n")
-    rows = "\n".join("  | " + solutions.seen(row) for row in command)
+    rows = "\n".join("  | " + quote(row) for row in command)
     return f"{rows}\n{solutions.render(request)}"
 
 
@@ -707,12 +707,16 @@ def first_use(request: ApprovalRequest) -> str:
     return "\n".join(f"{k}: {v.encode()!r}" for k, v in request.display.items())  # type: ignore[attr-defined]
 
 
+def printable(text: str) -> str:
+    return "".join([c if c.isprintable() and c not in '\\"' else f"\\U{ord(c):08x}" for c in text])
+
+
 Render = Callable[[ApprovalRequest], str]
 WRONG_RENDERS: dict[str, tuple[Render, str]] = {
     "raw": (lambda r: lines_of(r, str), r"U\+0000 in the tool is still there"),
     "repr": (lambda r: f"{r.tool!r} {dict(r.display)!r}\n{size_of(r)}", r"U\+034F.*is still there"),
-    "the core's quote alone": (
-        lambda r: lines_of(r, text_or(quote), text_or(quote)),
+    "what Python calls printable": (
+        lambda r: lines_of(r, text_or(printable), text_or(printable)),
         r"visible:\n.*\n.*COMBINING GRAPHEME JOINER.* in the tool is still there",
     ),
     "the core's escape": (lambda r: lines_of(r, text_or(escape)), "one line:"),
@@ -738,11 +742,11 @@ WRONG_RENDERS: dict[str, tuple[Render, str]] = {
         r"distinct:\n.*a line feed, and a backslash with an n in the",
     ),
     "without quotes": (
-        lambda r: lines_of(r, text_or(lambda t: solutions.seen(t)[1:-1]), LABEL),
+        lambda r: lines_of(r, text_or(lambda t: quote(t)[1:-1]), LABEL),
         "distinct:\n.*(None|True|1|{})",
     ),
     "all values as texts": (
-        lambda r: lines_of(r, lambda field: solutions.seen(str(field)), LABEL),
+        lambda r: lines_of(r, lambda field: quote(str(field)), LABEL),
         "distinct:\n.*None and 'None'",
     ),
     "names as they are": (lambda r: lines_of(r, SEEN), "in the name of a field is still there"),

@@ -86,22 +86,9 @@ BATCH_ANSWERS: Mapping[str, Mapping[str, object]] | None = {
 
 
 # region: render
-# Printable for Python and blank on a screen: fillers, an empty braille cell, the joiner of
-# graphemes, variation selectors (Unicode: Default_Ignorable_Code_Point).
-BLANK = frozenset(
-    map(
-        chr,
-        [
-            *(0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180B, 0x180C, 0x180D, 0x180F),
-            *(0x2800, 0x3164, *range(0xFE00, 0xFE10), 0xFFA0, *range(0xE0100, 0xE01F0)),
-        ],
-    )
-)
-
-
 def render(request: ApprovalRequest) -> str:
     """D. Every text in quotes, every field on a line, and the size of the longest at the end."""
-    lines = [f"tool: {seen(request.tool)}"]
+    lines = [f"tool: {quote(request.tool)}"]
     lines += [f"{label(name)}: {shown(field)}" for name, field in request.display.items()]
     texts = [("tool", request.tool), *texts_of(request.display)]
     name, longest = max(texts, key=lambda pair: len(pair[1]))
@@ -112,21 +99,16 @@ def render(request: ApprovalRequest) -> str:
 def shown(field: object) -> str:
     """A field on one line. Only text has quotes, so `1` and `"1"` are told apart."""
     if isinstance(field, str):
-        return seen(field)
+        return quote(field)
     if isinstance(field, Mapping):
-        pairs = [f"{seen(str(name))}: {shown(inner)}" for name, inner in field.items()]
+        pairs = [f"{quote(str(name))}: {shown(inner)}" for name, inner in field.items()]
         return "{" + ", ".join(pairs) + "}"
     return repr(field)
 
 
 def label(name: str) -> str:
     """A plain name as it is, any other one in quotes."""
-    return name if name.isascii() and name.isidentifier() else seen(name)
-
-
-def seen(text: str) -> str:
-    """The text in quotes, without characters that act, hide or are blank."""
-    return "".join([f"\\u{{{ord(c):x}}}" if c in BLANK else c for c in quote(text)])
+    return name if name.isascii() and name.isidentifier() else quote(name)
 
 
 def texts_of(display: Mapping[str, object]) -> Iterator[tuple[str, str]]:
