@@ -6,9 +6,9 @@ shown. A stream that ends before its answer is complete is a failure, whatever i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from typing import Protocol
+from typing import Any, Protocol
 
 from curriculum.core.errors import ModelError, ProtocolError, TransientModelError
 from curriculum.core.messages import ModelTurn
@@ -18,6 +18,7 @@ from curriculum.core.trace import clean_text
 from curriculum.providers.endpoint import Endpoint
 from curriculum.providers.faults import Faults
 from curriculum.providers.sse import ServerSentEvent
+from curriculum.providers.wire import parse
 
 Descriptors = Sequence[dict[str, object]]
 
@@ -77,6 +78,28 @@ def last_turn(stream: Iterable[str | Retry | ModelTurn]) -> ModelTurn:
     raise ProtocolError("the stream ended without a complete answer")
 
 
+def read_event(event: ServerSentEvent, ours: Collection[str], faults: Faults) -> dict[str, Any]:
+    """The data of an event; {} for what is unknown and no JSON object.
+
+    `ours` are the names of events that mean something to us. Raises ProtocolError if one of them
+    cannot be read: it might have been the one that counts.
+    """
+    try:
+        data = parse(event.data)
+    except ValueError as fault:
+        if event.name == "error":
+            return {"type": "error", "message": event.data}
+        if event.name not in ours:
+            return {}
+        quoted = faults.quote(event.data)
+        raise ProtocolError(f"an event is no JSON that can be kept ({fault}): {quoted}") from None
+    if isinstance(data, dict):
+        return data
+    if event.name in ours:
+        raise ProtocolError(f"an event is {type(data).__name__}, not an object")
+    return {}
+
+
 def cut_off() -> TransientModelError:
     """The error of a stream that ended early."""
     return TransientModelError(
@@ -103,6 +126,10 @@ class ShownText:
         if piece:
             self.pieces.append(join_halves(piece))
             yield self.pieces[-1]
+
+    def finish(self) -> list[str]:
+        """All pieces, when nothing more will come."""
+        return self.pieces
 
     def complete(self, texts: list[str]) -> tuple[str, list[str]]:
         """(the text of the answer, what of it is still to be shown), given the texts it holds.

@@ -111,7 +111,7 @@ class ResponsesModel:
             elif (items := _items(message)) and not self._unreadable.intersection(_seals(message)):
                 yield from items
             else:
-                if message.content or not message.tool_calls:
+                if message.content or message.role != "assistant":
                     yield {"type": "message", "role": message.role, "content": message.content}
                 for call in message.tool_calls:
                     yield {

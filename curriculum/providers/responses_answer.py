@@ -11,15 +11,16 @@ from typing import Any
 
 from curriculum.core.errors import ModelError, ProtocolError, RunError
 from curriculum.core.messages import ModelTurn, ToolCall
-from curriculum.providers.answer import ShownText, cut_off
+from curriculum.providers.answer import ShownText, cut_off, read_event
 from curriculum.providers.faults import Faults
 from curriculum.providers.sse import ServerSentEvent
-from curriculum.providers.wire import call_of, clean, dict_of, list_of, parse, text_of, usage_of
+from curriculum.providers.wire import call_of, clean, dict_of, list_of, text_of, usage_of
 
 PROVIDER = "openai.responses"
 TEXT = ("response.output_text.delta", "response.refusal.delta")
 ENDINGS = ("response.completed", "response.failed", "response.incomplete", "error")
 ITEMS = ("response.output_item.added", "response.output_item.done")
+OURS = {"message", *TEXT, *ITEMS, *ENDINGS}
 INCOMPLETE = {
     "max_output_tokens": "it reached the limit of output tokens; raise the limit or ask for less",
     "content_filter": "a content filter stopped it; ask differently",
@@ -45,7 +46,7 @@ class ResponsesAnswer:
             raise cut_off()
         if not said:
             return
-        data = self._read(event)
+        data = read_event(event, OURS, self._faults)
         kind = text_of(data, "type") or event.name
         if kind in TEXT:
             yield from self._show(text_of(data, "delta"))
@@ -65,26 +66,6 @@ class ResponsesAnswer:
     def end(self) -> None:
         """The stream is over: too early, or `turn` would be set."""
         raise cut_off()
-
-    def _read(self, event: ServerSentEvent) -> dict[str, Any]:
-        """The data of an event; {} for what is not ours to understand."""
-        ours = event.name in ("message", *TEXT, *ITEMS, *ENDINGS)
-        try:
-            data = parse(event.data)
-        except ValueError as fault:
-            if event.name == "error":
-                return {"type": "error", "message": event.data}
-            if not ours:
-                return {}
-            quoted = self._faults.quote(event.data)
-            raise ProtocolError(
-                f"an event is no JSON that can be kept ({fault}): {quoted}"
-            ) from None
-        if isinstance(data, dict):
-            return data
-        if ours:
-            raise ProtocolError(f"an event is {type(data).__name__}, not an object")
-        return {}
 
     # region: items
     def _show(self, piece: str) -> Iterator[str]:

@@ -13,9 +13,14 @@ from typing import Any
 Event = dict[str, Any]
 
 
-def answer_events(path: str, answer: Mapping[str, Any]) -> list[Event]:
-    """The events of an answer {text or pieces, calls, reasoning} in the protocol of `path`."""
-    return list(responses_events(answer))
+def answer_steps(path: str, answer: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """An answer {text or pieces, calls, reasoning} as steps, in the protocol of `path`."""
+    if path.endswith("/chat/completions"):
+        events = [{"event": event} for event in chat_events(answer)]
+        return [*events, {"raw": "data: [DONE]\n\n"}]
+    if path.endswith("/messages"):
+        return [{"event": event} for event in messages_events(answer)]
+    return [{"event": event} for event in responses_events(answer)]
 
 
 def pieces_of(answer: Mapping[str, Any]) -> list[str]:
@@ -149,3 +154,97 @@ def _response(status: str, items: list[Event]) -> Event:
         "top_p": 1.0,
         "usage": usage if status == "completed" else None,
     }
+
+
+# region: chat
+def chat_events(answer: Mapping[str, Any]) -> Iterator[Event]:
+    """The chunks of `POST /v1/chat/completions` with `stream: true`, without the `[DONE]`.
+
+    Reasoning travels as an extra field of the first call, as servers with sealed thoughts do it.
+    """
+    head = {
+        "id": "chatcmpl-1",
+        "object": "chat.completion.chunk",
+        "created": 1767225600,
+        "model": "scripted",
+    }
+
+    def chunk(delta: Event, finish: str | None = None) -> Event:
+        choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
+        return {**head, "choices": [choice], "usage": None}
+
+    yield chunk({"role": "assistant", "content": ""})
+    for piece in pieces_of(answer):
+        yield chunk({"content": piece})
+    for index, call in enumerate(answer.get("calls", ())):
+        begun: Event = {
+            "index": index,
+            "id": call["call_id"],
+            "type": "function",
+            "function": {"name": call["name"], "arguments": ""},
+        }
+        if answer.get("reasoning") and index == 0:
+            begun["extra_content"] = {"seal": answer["reasoning"]}
+        yield chunk({"tool_calls": [begun]})
+        arguments = arguments_of(call)
+        for part in (arguments[:7], arguments[7:]):
+            yield chunk({"tool_calls": [{"index": index, "function": {"arguments": part}}]})
+    yield chunk({}, "tool_calls" if answer.get("calls") else "stop")
+    usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
+    yield {**head, "choices": [], "usage": usage}
+
+
+# endregion
+
+
+# region: messages
+def messages_events(answer: Mapping[str, Any]) -> Iterator[Event]:
+    """The events of `POST /v1/messages` with `stream: true`."""
+    usage = {"input_tokens": 10, "output_tokens": 1}
+    message: Event = {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "scripted",
+        "content": [],
+        "stop_reason": None,
+        "stop_sequence": None,
+        "usage": usage,
+    }
+    yield {"type": "message_start", "message": message}
+    yield {"type": "ping"}
+    for index, (block, deltas) in enumerate(_blocks(answer)):
+        yield {"type": "content_block_start", "index": index, "content_block": block}
+        for delta in deltas:
+            yield {"type": "content_block_delta", "index": index, "delta": delta}
+        yield {"type": "content_block_stop", "index": index}
+    reason = "tool_use" if answer.get("calls") else "end_turn"
+    delta = {"stop_reason": reason, "stop_sequence": None}
+    yield {"type": "message_delta", "delta": delta, "usage": {"output_tokens": 5}}
+    yield {"type": "message_stop"}
+
+
+# endregion
+
+
+def _blocks(answer: Mapping[str, Any]) -> Iterator[tuple[Event, list[Event]]]:
+    """Content blocks as they begin, each with its deltas."""
+    if answer.get("reasoning"):
+        yield (
+            {"type": "thinking", "thinking": "", "signature": ""},
+            [
+                {"type": "thinking_delta", "thinking": ""},
+                {"type": "signature_delta", "signature": answer["reasoning"]},
+            ],
+        )
+    pieces = pieces_of(answer)
+    if pieces:
+        yield (
+            {"type": "text", "text": ""},
+            [{"type": "text_delta", "text": piece} for piece in pieces],
+        )
+    for call in answer.get("calls", ()):
+        begun = {"type": "tool_use", "id": call["call_id"], "name": call["name"], "input": {}}
+        arguments = arguments_of(call)
+        parts = ["", arguments[:7], arguments[7:]]
+        yield begun, [{"type": "input_json_delta", "partial_json": part} for part in parts]

@@ -23,8 +23,9 @@ from curriculum.core.messages import Message, ModelTurn, ToolCall
 from curriculum.core.tools import Prepared, RunningCall, ToolBox, ToolDefinition, ToolResult
 from curriculum.core.trace import to_json
 from curriculum.providers.responses import ResponsesModel
-from curriculum.providers.scripted_answers import answer_events
-from curriculum.providers.scripted_endpoint import ScriptedEndpoint, format_event
+from curriculum.providers.scripted_answers import answer_steps
+from curriculum.providers.scripted_endpoint import ScriptedEndpoint
+from curriculum.providers.scripted_handler import format_event
 from curriculum.tools.bash import Bash
 from tests.providers.conftest import Serve
 from tests.providers.wires import bodies, endpoint_of
@@ -59,7 +60,8 @@ def run(server: ScriptedEndpoint, note: Note, **given: Any) -> RunResult:
 
 
 def events(*, without: tuple[str, ...] = (), **answer: Any) -> list[Event]:
-    return [e for e in answer_events("/v1/responses", answer) if e["type"] not in without]
+    steps = answer_steps("/v1/responses", answer)
+    return [step["event"] for step in steps if step["event"]["type"] not in without]
 
 
 def steps(*events: Event) -> Event:

@@ -12,9 +12,11 @@ from curriculum.core.messages import Message, ModelTurn, ToolCall
 from curriculum.core.model import Retry, StreamingModel
 from curriculum.grading.model_under_test import Answer, Entry, Failure, Script, Sent
 from curriculum.grading.stream_under_test import Streamed
+from curriculum.providers.anthropic_messages import AnthropicModel
+from curriculum.providers.chat_completions import ChatCompletionsModel
 from curriculum.providers.endpoint import Endpoint
 from curriculum.providers.responses import ResponsesModel
-from curriculum.providers.scripted_answers import answer_events
+from curriculum.providers.scripted_answers import answer_steps
 from curriculum.providers.scripted_endpoint import Request, ScriptedEndpoint
 
 Event = dict[str, Any]
@@ -33,16 +35,16 @@ class Wire:
     read: Callable[[Any], Sent]
     lacks: Mapping[str, str] = field(default_factory=dict)
 
-    def events(self, answer: Answer) -> list[Event]:
+    def steps(self, answer: Answer) -> list[Event]:
         calls = [
             {"call_id": call.call_id, "name": call.name, "arguments": call.arguments}
             for call in answer.calls
         ]
         script: Event = {"text": answer.text, "calls": calls, "reasoning": answer.private}
-        events = answer_events(self.path, script)
+        steps = answer_steps(self.path, script)
         if answer.unknown:
-            self.add_unknown(events)
-        return events
+            self.add_unknown(steps)
+        return steps
 
 
 def endpoint_of(server: ScriptedEndpoint, **given: Any) -> Endpoint:
@@ -67,7 +69,7 @@ class Served:
 
     def _exchange(self, step: Answer | Failure) -> Event:
         if isinstance(step, Answer):
-            return {"send": [{"event": event} for event in self._wire.events(step)]}
+            return {"send": self._wire.steps(step)}
         status, error = self._wire.failures[step.kind]
         body = json.dumps(error).replace("MESSAGE", step.message)
         return {"status": status, "headers": JSON, "send": [{"raw": body}]}
@@ -118,15 +120,15 @@ class ServedStream:
             {"call_id": call.call_id, "name": call.name, "arguments": call.arguments}
             for call in answer.calls
         ]
-        events = answer_events(self._wire.path, {"pieces": list(answer.pieces), "calls": calls})
+        planned = answer_steps(self._wire.path, {"pieces": list(answer.pieces), "calls": calls})
         steps: list[Event] = []
         count = 0
-        for event in events:
-            if self._wire.is_text(event):
+        for step in planned:
+            if self._wire.is_text(step.get("event", {})):
                 count += 1
                 if count > 1:
                     steps.append({"gate": f"{number}.{count}"})
-            steps.append({"event": event})
+            steps.append(step)
             if answer.fault and count == len(answer.pieces):
                 return {"send": [*steps, {"cut": True}]}
         assert count == len(answer.pieces)
@@ -164,33 +166,141 @@ def read_responses(body: Any) -> Sent:
     return Sent(body.get("instructions", ""), tuple(entries), tools)
 
 
-def add_unknown_responses(events: list[Event]) -> None:
+def add_unknown_responses(steps: list[Event]) -> None:
     """A content part and an item that no adapter can know, in the stream and in its end."""
     part = {"type": "hologram", "text": "not for you"}
     item = {"id": "x_1", "type": "dream", "text": "nor this", "content": [part]}
-    at = len(events) - 1
-    events[at]["response"]["output"].append(item)
-    events.insert(at, {"type": "response.output_item.done", "output_index": 9, "item": item})
-    events.insert(at, {"type": "response.dream.delta", "delta": "nor that"})
+    steps[-1]["event"]["response"]["output"].append(item)
+    done = {"type": "response.output_item.done", "output_index": 9, "item": item}
+    steps.insert(-1, {"event": done})
+    steps.insert(-1, {"event": {"type": "response.dream.delta", "delta": "nor that"}})
+
+
+def is_responses_text(event: Event) -> bool:
+    return event.get("type") == "response.output_text.delta"
 
 
 def error(code: str, type: str = "invalid_request_error") -> object:
     return {"error": {"message": "MESSAGE", "type": type, "param": None, "code": code}}
 
 
+OPENAI_FAILURES = {
+    "transient": (500, error("server_error", "server_error")),
+    "permanent": (400, error("invalid_prompt")),
+    "overflow": (400, error("context_length_exceeded")),
+}
 RESPONSES = Wire(
     path="/v1/responses",
     model=lambda endpoint: ResponsesModel(endpoint, "scripted"),
-    failures={
-        "transient": (500, error("server_error", "server_error")),
-        "permanent": (400, error("invalid_prompt")),
-        "overflow": (400, error("context_length_exceeded")),
-    },
+    failures=OPENAI_FAILURES,
     add_unknown=add_unknown_responses,
-    is_text=lambda event: event["type"] == "response.output_text.delta",
+    is_text=is_responses_text,
     read=read_responses,
 )
-WIRES = {"responses": RESPONSES}
+
+
+def read_chat(body: Any) -> Sent:
+    """A Chat Completions request in the kit's words."""
+    system, entries = "", []
+    for entry in body["messages"]:
+        calls = entry.get("tool_calls", ())
+        if entry["role"] == "system":
+            system += entry["content"]
+            continue
+        entries.append(
+            Entry(
+                entry["role"],
+                entry["content"] or "",
+                tuple(
+                    ToolCall(c["id"], c["function"]["name"], c["function"]["arguments"])
+                    for c in calls
+                ),
+                entry.get("tool_call_id"),
+                "".join(c.get("extra_content", {}).get("seal", "") for c in calls),
+            )
+        )
+    functions = [tool["function"] for tool in body.get("tools", ())]
+    tools = tuple((f["name"], f["description"], f["parameters"]) for f in functions)
+    return Sent(system, tuple(entries), tools)
+
+
+def add_unknown_chat(steps: list[Event]) -> None:
+    """Fields and a second choice that no adapter can know."""
+    for step in steps[1:3]:
+        step["event"]["choices"][0]["delta"]["hologram"] = "not for you"
+    other = {"index": 1, "delta": {"content": "nor this"}, "finish_reason": None}
+    steps[1]["event"]["choices"].append(other)
+
+
+def is_chat_text(event: Event) -> bool:
+    choices = event.get("choices")
+    return bool(choices and choices[0]["delta"].get("content"))
+
+
+CHAT = Wire(
+    path="/v1/chat/completions",
+    model=lambda endpoint: ChatCompletionsModel(endpoint, "scripted"),
+    failures=OPENAI_FAILURES,
+    add_unknown=add_unknown_chat,
+    is_text=is_chat_text,
+    read=read_chat,
+)
+
+
+def read_messages(body: Any) -> Sent:
+    """An Anthropic request in the kit's words; a user entry with results is several of these."""
+    entries: list[Entry] = []
+    for entry in body["messages"]:
+        text, private, calls = "", "", []
+        for block in entry["content"]:
+            if block["type"] == "tool_result":
+                entries.append(Entry("tool", block["content"], call_id=block["tool_use_id"]))
+            elif block["type"] == "text":
+                text += block["text"]
+            elif block["type"] == "tool_use":
+                calls.append(ToolCall(block["id"], block["name"], json.dumps(block["input"])))
+            elif block["type"] == "thinking":
+                private += block["signature"]
+        if text or calls or private:
+            entries.append(Entry(entry["role"], text, tuple(calls), private=private))
+    tools = tuple((t["name"], t["description"], t["input_schema"]) for t in body.get("tools", ()))
+    return Sent(body.get("system", ""), tuple(entries), tools)
+
+
+def add_unknown_messages(steps: list[Event]) -> None:
+    """A block and an event that no adapter can know."""
+    block = {"type": "hologram", "text": "not for you"}
+    delta = {"type": "hologram_delta", "text": "nor this"}
+    events = [
+        {"type": "content_block_start", "index": 9, "content_block": block},
+        {"type": "content_block_delta", "index": 9, "delta": delta},
+        {"type": "content_block_stop", "index": 9},
+        {"type": "dream", "text": "nor that"},
+    ]
+    steps[-2:-2] = [{"event": event} for event in events]
+
+
+def anthropic_error(type: str) -> object:
+    return {"type": "error", "error": {"type": type, "message": "MESSAGE"}}
+
+
+MESSAGES = Wire(
+    path="/v1/messages",
+    model=lambda endpoint: AnthropicModel(endpoint, "scripted", max_tokens=1000),
+    failures={
+        "transient": (529, anthropic_error("overloaded_error")),
+        "permanent": (400, anthropic_error("invalid_request_error")),
+        "overflow": (413, anthropic_error("request_too_large")),
+    },
+    add_unknown=add_unknown_messages,
+    is_text=lambda event: event.get("delta", {}).get("type") == "text_delta",
+    read=read_messages,
+    lacks={
+        "results are paired": "the wire holds arguments as an object, so their exact text cannot "
+        "go back; test_anthropic.py checks the pairing"
+    },
+)
+WIRES = {"responses": RESPONSES, "chat": CHAT, "messages": MESSAGES}
 
 
 def bodies(requests: Sequence[Request]) -> list[Any]:
