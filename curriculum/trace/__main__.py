@@ -5,11 +5,14 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from importlib import import_module
 from typing import NoReturn
 
-from curriculum.trace import command_validate
+from curriculum.trace.inputs import IO_FAULT, USAGE, RefusedError
 
-USAGE, INTERRUPTED, CLOSED_PIPE, IO_FAULT = 64, 130, 141, 74
+INTERRUPTED, CLOSED_PIPE = 130, 141
+# Each is in a module of its own, `command_NAME`; only the one that is asked for is loaded.
+COMMANDS = ("validate", "stats", "diff")
 
 
 class _Parser(argparse.ArgumentParser):
@@ -21,13 +24,19 @@ class _Parser(argparse.ArgumentParser):
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; returns its exit code."""
+    words = sys.argv[1:] if arguments is None else arguments
+    asked = words[0] if words else ""
     parser = _Parser(prog="python -m curriculum.trace", description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Parser)
-    command_validate.add_parser(commands)
+    for name in (asked,) if asked in COMMANDS else COMMANDS:
+        import_module(f"curriculum.trace.command_{name}").add_parser(commands)
     try:
-        given = parser.parse_args(arguments)
+        given = parser.parse_args(words)
         code: int = given.run(given)
         sys.stdout.flush()
+    except RefusedError as refused:
+        print(f"{asked}: {refused}", file=sys.stderr)
+        return refused.exit_code
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:

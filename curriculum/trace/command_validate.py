@@ -10,32 +10,30 @@ from __future__ import annotations
 import argparse
 import gc
 import json
-import os
 import sqlite3
 import sys
-import time
 from pathlib import Path
-from typing import BinaryIO, TypeVar
+from typing import TypeVar
 
 from curriculum.trace.codes import WORST_FIRST, Verdict
-from curriculum.trace.engines import Engine, MissingLibraryError, make_engine
+from curriculum.trace.engines import Engine
+from curriculum.trace.inputs import (
+    IO_FAULT,
+    NO_INPUT,
+    USAGE,
+    RefusedError,
+    Source,
+    get_engine,
+    open_source,
+    reason,
+    shown_progress,
+)
 from curriculum.trace.report import as_json, as_text, shown_name
 from curriculum.trace.validate import DEFAULT_LIMIT, Options, Report, validate
 
-USAGE, NO_INPUT, UNAVAILABLE, IO_FAULT = 64, 66, 69, 74
 SHORTEST_SECRET = 4
-PATIENCE_SECONDS = 1.0
-MEGABYTE = 1_000_000
 
 Parser = TypeVar("Parser", bound=argparse.ArgumentParser)
-
-
-class RefusedError(Exception):
-    """The command cannot be done as asked."""
-
-    def __init__(self, message: str, exit_code: int) -> None:
-        super().__init__(message)
-        self.exit_code = exit_code
 
 
 def add_parser(commands: argparse._SubParsersAction[Parser]) -> None:
@@ -89,11 +87,9 @@ def run(arguments: argparse.Namespace) -> int:
         options = Options(
             is_strict=arguments.strict, secrets=_secrets(arguments), limit=arguments.max_errors
         )
-        engine = make_engine(arguments.engine)
+        engine = get_engine(arguments.engine)
     except RefusedError as refused:
         return _complain(str(refused), refused.exit_code)
-    except (MissingLibraryError, FileNotFoundError) as missing:
-        return _complain(str(missing), UNAVAILABLE)
     # Events are trees that live for one line: looking through them for cycles finds nothing.
     gc.set_threshold(100_000)
     verdicts, fault = set(), 0
@@ -129,7 +125,7 @@ def _secrets(arguments: argparse.Namespace) -> tuple[str, ...]:
         try:
             secrets += filter(None, Path(name).read_text("utf-8").splitlines())
         except OSError as fault:
-            raise RefusedError(f"{shown_name(name)}: {_reason(fault)}", NO_INPUT) from None
+            raise RefusedError(f"{shown_name(name)}: {reason(fault)}", NO_INPUT) from None
         except UnicodeDecodeError:
             raise RefusedError(f"{shown_name(name)}: the secrets are not UTF-8", NO_INPUT) from None
     if any(len(secret) < SHORTEST_SECRET for secret in secrets):
@@ -142,56 +138,14 @@ def _secrets(arguments: argparse.Namespace) -> tuple[str, ...]:
 def _validate_file(name: str, engine: Engine, options: Options) -> Report:
     """Raises RefusedError when the file cannot be read."""
     try:
-        if name == "-":
-            return _validate_stream(sys.stdin.buffer, "standard input", engine, options)
-        with open(name, "rb") as file:
-            return _validate_stream(file, name, engine, options)
+        with open_source(name) as source:
+            return _validate_stream(source, engine, options)
     except sqlite3.Error as fault:
         raise RefusedError(
             f"no room for the ids of {shown_name(name)}: {fault}", IO_FAULT
         ) from None
-    except ValueError as fault:  # a name with NUL in it
-        raise RefusedError(f"{shown_name(name)}: {fault}", NO_INPUT) from None
-    except OSError as fault:
-        raise RefusedError(f"{shown_name(name)}: {_reason(fault)}", NO_INPUT) from None
 
 
-def _reason(fault: OSError) -> str:
-    if isinstance(fault, IsADirectoryError):
-        return "is a directory; name the .jsonl files in it"
-    return (fault.strerror or str(fault)).lower()
-
-
-def _validate_stream(file: BinaryIO, name: str, engine: Engine, options: Options) -> Report:
-    descriptor = file.fileno()
-    total = os.fstat(descriptor).st_size
-    if not sys.stderr.isatty():
-        return validate(lambda size: os.read(descriptor, size), engine, options)
-    progress = Progress(shown_name(name), total)
-    try:
-        return validate(lambda size: os.read(descriptor, size), engine, options, progress.show)
-    finally:
-        progress.clear()
-
-
-class Progress:
-    """A line on the terminal, once reading has taken a while."""
-
-    def __init__(self, name: str, total: int) -> None:
-        self._name, self._total = name, total
-        self._last = time.monotonic()
-        self._is_shown = False
-
-    def show(self, done: int) -> None:
-        """`done` bytes are read."""
-        if time.monotonic() - self._last < PATIENCE_SECONDS:
-            return
-        self._last, self._is_shown = time.monotonic(), True
-        share = f" of {self._total // MEGABYTE}" if self._total else ""
-        line = f"\r{self._name}: {done // MEGABYTE}{share} MB"
-        print(line, end="", file=sys.stderr, flush=True)
-
-    def clear(self) -> None:
-        """Take the line away again."""
-        if self._is_shown:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+def _validate_stream(source: Source, engine: Engine, options: Options) -> Report:
+    with shown_progress(source) as progress:
+        return validate(source.read, engine, options, progress)

@@ -14,7 +14,7 @@ from typing import NoReturn
 
 import pytest
 
-from curriculum.trace import command_validate
+from curriculum.trace import inputs
 from curriculum.trace.__main__ import main
 from tests.golden import GOLDEN, ROOT
 from tests.trace.corpus import FOLDER
@@ -103,11 +103,11 @@ def test_what_cannot_be_read_is_one_line_each_and_the_rest_is_validated(tmp_path
 def test_a_file_that_may_not_be_read_is_one_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def refuse(name: str, mode: str) -> NoReturn:
+    def refuse(name: str, flags: int) -> NoReturn:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), name)
 
     # Root may read everything, so it is open that refuses.
-    monkeypatch.setattr("builtins.open", refuse)
+    monkeypatch.setattr("os.open", refuse)
     assert main(["validate", "closed.jsonl"]) == 66
     assert capsys.readouterr() == ("", "validate: closed.jsonl: permission denied\n")
 
@@ -117,7 +117,7 @@ def test_a_terminal_is_told_how_far_a_long_file_is(
 ) -> None:
     times = iter([0.0, 0.5, 2.0, 2.0])
     monkeypatch.setattr("time.monotonic", lambda: next(times))
-    progress = command_validate.Progress("a.jsonl", 9_000_000)
+    progress = inputs.Progress("a.jsonl", 9_000_000)
     progress.show(1_000_000)
     progress.show(2_000_000)
     progress.clear()

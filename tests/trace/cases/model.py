@@ -50,6 +50,15 @@ def model() -> Iterator[Case]:
         "M04-compact", "a compaction that left out nothing", (index + 2, "M04", "/payload/roles")
     )
     edit = Edit()
+    line = edit.payload("model.request", 1, roles=["assistant", "tool"], message_count=2)
+    report = {**report, "dropped": [0, 1], "summary": "Somebody asked for the time."}
+    edit.put(line - 1, story.event("context.compact", "harness", **report, **counts))
+    yield edit.case(
+        "M04-summary",
+        "a summary that is not shown as a user message where the first was left out",
+        (line + 1, "M04", "/payload/roles/0"),
+    )
+    edit = Edit()
     edit.events[0] = story.start(resumed_from={"session_id": "session-0", "roles": ["user"]})
     yield edit.case(
         "M04-resumed",

@@ -1,0 +1,125 @@
+"""What every command does with input that it cannot use: one line, and the right exit code."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from curriculum.trace.__main__ import COMMANDS
+from tests.golden import GOLDEN, ROOT
+from tests.trace.commands import COMMAND, run
+from tests.trace.corpus import FOLDER
+
+GOOD = GOLDEN / "s04_approvals.jsonl"
+# The words with which each command reads the trace FILE.
+READERS = {
+    "stats": ["stats", "FILE"],
+    "diff": ["diff", "FILE", str(GOOD)],
+}
+ALL = pytest.mark.parametrize("words", READERS.values(), ids=READERS)
+
+
+def words_for(words: list[str], file: str | Path) -> list[str]:
+    return [word.replace("FILE", str(file)) for word in words]
+
+
+def test_every_command_is_here() -> None:
+    elsewhere = {"validate"}
+    assert {words[0] for words in READERS.values()} | elsewhere == set(COMMANDS)
+
+
+def refused(words: list[str], file: str | Path, data: bytes = b"") -> tuple[int, str]:
+    done = run(*words_for(words, file), data=data)
+    assert done.stdout == ""
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+    assert done.stderr.startswith(f"{words[0]}: ")
+    return done.returncode, done.stderr
+
+
+@ALL
+def test_a_file_that_is_not_there_is_exit_code_66(words: list[str], tmp_path: Path) -> None:
+    code, said = refused(words, tmp_path / "none.jsonl")
+    assert code == 66
+    assert said.endswith("none.jsonl: no such file or directory\n")
+
+
+@ALL
+def test_a_folder_is_exit_code_66(words: list[str], tmp_path: Path) -> None:
+    code, said = refused(words, tmp_path)
+    assert code == 66
+    assert "is a directory" in said
+
+
+@ALL
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [("F01-binary", "line 1: F0"), ("F03-nan", "F03"), ("E01-status", "E01 /payload/status")],
+)
+def test_a_line_that_is_no_event_is_exit_code_65(words: list[str], name: str, what: str) -> None:
+    code, said = refused(words, FOLDER / f"{name}.jsonl")
+    assert code == 65
+    assert what in said
+    assert said.isascii()
+    assert said.isprintable() or said[:-1].isprintable()
+
+
+@ALL
+def test_wrong_usage_is_exit_code_64(words: list[str]) -> None:
+    done = run(words[0], "--no-such-option")
+    assert done.returncode == 64
+    assert done.stdout == ""
+    assert len(done.stderr.splitlines()) == 1
+
+
+@ALL
+def test_every_trace_of_the_corpus_is_read_or_refused(words: list[str], tmp_path: Path) -> None:
+    whole = b"".join(path.read_bytes() for path in sorted(GOLDEN.glob("*.jsonl")))
+    for data in (b"", whole, GOOD.read_bytes()[:-5]):
+        path = tmp_path / "trace"
+        path.write_bytes(data)
+        done = run(*words_for(words, path))
+        assert done.returncode in (0, 1), done.stderr
+
+
+@ALL
+def test_a_reader_that_leaves_ends_it_quietly(words: list[str]) -> None:
+    process = subprocess.Popen(
+        [*COMMAND, *words_for(words, "-")],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdin
+    assert process.stdout
+    assert process.stderr
+    process.stdout.close()
+    process.stdin.write(GOOD.read_bytes())
+    process.stdin.close()
+    assert process.wait(timeout=60) == 141
+    assert process.stderr.read() == b""
+    process.stderr.close()
+
+
+@ALL
+def test_a_disk_that_is_full_is_one_line(words: list[str]) -> None:
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [*COMMAND, *words_for(words, GOOD)], cwd=ROOT, stdout=full, stderr=subprocess.PIPE
+        )
+    assert done.returncode == 74
+    assert done.stderr.decode().endswith("No space left on device\n")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_validate_loads_no_library_for_the_terminal() -> None:
+    probe = (
+        "import sys; from curriculum.trace.__main__ import main; "
+        "code = main(['validate', sys.argv[1]]); "
+        "sys.exit(code or ('rich' in sys.modules) or "
+        "('curriculum.trace.command_stats' in sys.modules))"
+    )
+    done = subprocess.run([COMMAND[0], "-c", probe, GOOD], cwd=ROOT, capture_output=True)
+    assert done.returncode == 0, done.stderr.decode()
