@@ -100,6 +100,12 @@ class ContextOverflowError(ModelError):
     """The request does not fit in the model's context window."""
 
 
+class ContextLimitError(RunError):
+    """What has to stay is too much already: nothing more may be left out of the request."""
+
+    kind = "context"
+
+
 class ProtocolError(RunError):
     """The model broke the contract of an answer: bad call ids, text that does not add up."""
 
