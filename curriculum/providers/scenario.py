@@ -101,6 +101,8 @@ def _checked(data: object, where: str) -> dict[str, Any]:
         _fields(exchange, _EXCHANGE, here)
         _fields(exchange.get("expect", {}), _EXPECT, f"{here}, expect")
         _fields(exchange.get("answer", {}), _ANSWER, f"{here}, answer")
+        for at, call in enumerate(exchange.get("answer", {}).get("calls", ()), 1):
+            _call(call, f"{here}, answer, call {at}")
         if exchange.get("line_end", "\n") not in LINE_ENDS:
             raise ScenarioError(f"{here}: line_end must be one of {LINE_ENDS}")
         if exchange.get("bytes_at_once", 1) < 1:
@@ -110,6 +112,14 @@ def _checked(data: object, where: str) -> dict[str, Any]:
         for at, step in enumerate(exchange.get("send", ()), 1):
             _step(step, f"{here}, step {at}")
     return dict(data)
+
+
+def _call(call: object, where: str) -> None:
+    _fields(call, {"call_id": str, "name": str, "arguments": (str, dict)}, where)
+    assert isinstance(call, Mapping)
+    for name in ("call_id", "name"):
+        if name not in call:
+            raise ScenarioError(f"{where}: {name} is missing")
 
 
 def _step(step: object, where: str) -> None:

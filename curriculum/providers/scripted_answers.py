@@ -15,12 +15,19 @@ Event = dict[str, Any]
 
 def answer_steps(path: str, answer: Mapping[str, Any]) -> list[dict[str, Any]]:
     """An answer {text or pieces, calls, reasoning} as steps, in the protocol of `path`."""
+    steps: list[dict[str, Any]] = [{"event": event} for event in answer_events(path, answer)]
     if path.endswith("/chat/completions"):
-        events = [{"event": event} for event in chat_events(answer)]
-        return [*events, {"raw": "data: [DONE]\n\n"}]
+        steps.append({"raw": "data: [DONE]\n\n"})
+    return steps
+
+
+def answer_events(path: str, answer: Mapping[str, Any]) -> list[Event]:
+    """The events of an answer {text or pieces, calls, reasoning} in the protocol of `path`."""
+    if path.endswith("/chat/completions"):
+        return list(chat_events(answer))
     if path.endswith("/messages"):
-        return [{"event": event} for event in messages_events(answer)]
-    return [{"event": event} for event in responses_events(answer)]
+        return list(messages_events(answer))
+    return list(responses_events(answer))
 
 
 def pieces_of(answer: Mapping[str, Any]) -> list[str]:

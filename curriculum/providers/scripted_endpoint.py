@@ -54,7 +54,7 @@ class ScriptedEndpoint:
         scheme = "https" if tls else "http"
         self.url = f"{scheme}://127.0.0.1:{self._server.server_address[1]}/v1"
         self._thread = threading.Thread(
-            target=self._server.serve_forever, args=(0.02,), daemon=True
+            target=self._server.serve_forever, args=(0.005,), daemon=True
         )
 
     def __enter__(self) -> ScriptedEndpoint:
