@@ -149,7 +149,7 @@ class RetryingModel:
         if classify(fault) in ("overflow", "permanent"):
             raise fault
         if attempt >= self._policy.max_attempts:
-            raise _given_up(fault, attempt, f"given up after {attempt} attempts")
+            raise _given_up(fault, attempt, f"given up after attempt {attempt}")
         asked = fault.retry_after_seconds
         wait_us = self._policy.wait_us(attempt, asked, self._draw)
         if wait_us is None:

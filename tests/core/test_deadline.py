@@ -265,7 +265,7 @@ def test_a_request_that_takes_too_long_is_a_transient_failure() -> None:
     time = VirtualTime()
     result = requests_limited(time, Slow(time, [3, "late", ModelTurn("late")]))
     error = payloads(result, "error")[0]
-    assert error["message"] == "the request took longer than 2 s (given up after 1 attempts)"
+    assert error["message"] == "the request took longer than 2 s (given up after attempt 1)"
     assert types(result).count("model.delta") == 0
 
 

@@ -155,7 +155,7 @@ def test_the_attempts_are_bounded_and_the_error_says_so() -> None:
     result, waiter, model = retrying(*[TRANSIENT] * 9, policy=RetryPolicy(max_attempts=3))
     assert (len(model.requests), len(waiter.waits)) == (3, 2)
     error = payloads(result, "error")[0]
-    assert error["message"] == "overloaded (given up after 3 attempts)"
+    assert error["message"] == "overloaded (given up after attempt 3)"
     assert (error["attempts"], error["retryable"]) == (3, True)
 
 
