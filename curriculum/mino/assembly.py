@@ -1,0 +1,130 @@
+"""One conversation, put together: model, tools, approver, session file, instructions, observers.
+
+Each part is plugged into the seam that its lesson made; the loop is the one of s01. A conversation
+is one runner for all its turns, so the session and the trace have one writer each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from curriculum import __version__
+from curriculum.core.approval import Approver
+from curriculum.core.loop import AgentConfig, AgentRunner, RunResult
+from curriculum.core.model import StreamingModel
+from curriculum.core.seams import CancelToken
+from curriculum.core.tools import ToolBox
+from curriculum.core.trace import Event, Recorder, SystemClock
+from curriculum.mino.config import Settings
+from curriculum.mino.instructions import Instructions
+from curriculum.sessions.ids import known_ids, resolve_prefix
+from curriculum.sessions.listing import list_sessions
+from curriculum.sessions.observe import show_acknowledgement, show_recovery
+from curriculum.sessions.state import UnknownOutcome
+from curriculum.sessions.store import SessionStore
+from curriculum.tools.bash import Bash
+
+HARNESS = f"mino {__version__}"
+AGENT = "mino"
+NEWEST = ""  # the prefix that means the newest session
+MAX_REQUESTS, MAX_CALLS = 8, 16
+
+
+# region: session
+def open_session(settings: Settings, resume: str | None) -> SessionStore:
+    """A new session, or the one that the prefix `resume` means. Raises SessionError."""
+    clock = SystemClock()
+    if resume is None:
+        about: dict[str, str | int] = {
+            "harness": HARNESS,
+            "model": settings.model,
+            "max_turns": MAX_REQUESTS,
+        }
+        return SessionStore.create(settings.home, about=about, rule=settings.replay, clock=clock)
+    if resume == NEWEST and (sessions := list_sessions(settings.home)):
+        session_id = sessions[0].session_id
+    else:
+        session_id = resolve_prefix(resume, known_ids(settings.home))
+    return SessionStore.open(settings.home, session_id, rule=settings.replay, clock=clock)
+
+
+# endregion
+
+
+# region: model
+def make_model(settings: Settings, cancel: CancelToken) -> StreamingModel:
+    """The model that the settings name; nothing is connected yet."""
+    if settings.demo:
+        from curriculum.mino.demo import DemoModel
+
+        return DemoModel(cancel)
+    from curriculum.providers.responses import ResponsesModel
+
+    return ResponsesModel(settings.endpoint, settings.model, omit=settings.omit, cancel=cancel)
+
+
+# endregion
+
+
+class Conversation:
+    """The turns of one session, observed. `observe` is called with each event as it happens.
+
+    Raises FileNotFoundError if the current directory is gone.
+    """
+
+    # region: assemble
+    def __init__(
+        self,
+        settings: Settings,
+        store: SessionStore,
+        instructions: Instructions,
+        approver: Approver,
+        cancel: CancelToken,
+        observe: Callable[[Event], object],
+    ) -> None:
+        self.store = store
+        self.recorder = Recorder(provenance="scripted" if settings.demo else "live", sink=observe)
+        self.last: RunResult | None = None
+        self._is_open = False
+        self._runner = AgentRunner(
+            make_model(settings, cancel),
+            ToolBox([Bash.here()]),
+            AgentConfig(MAX_REQUESTS, MAX_CALLS, AGENT, settings.model, HARNESS),
+            system_prompt=instructions.text,
+            history=store.replay.messages,
+            approver=approver,
+            journal=store,
+            cancel=cancel,
+            recorder=self.recorder,
+        )
+
+    # endregion
+
+    def begin(self) -> None:
+        """Record the start, and what opening the session had to close."""
+        self._runner.start(self.store.session_id, resumed_from=self.store.session_id)
+        self._is_open = True
+        show_recovery(self.recorder, self.store, AGENT)
+
+    def acknowledge(self, outcome: UnknownOutcome) -> None:
+        """The person knows that nobody knows. Raises JournalError."""
+        self.store.acknowledge(outcome, by="user")
+        show_acknowledgement(self.recorder, outcome, by="user")
+
+    # region: turn
+    def turn(self, text: str) -> RunResult:
+        """Answer one input; a fault is in the result. What ends the program passes through."""
+        try:
+            self.last = self._runner.turn(text)
+        except BaseException:
+            self._is_open = False  # the runner has recorded the end itself
+            raise
+        return self.last
+
+    # endregion
+
+    def end(self) -> None:
+        """Record the end, once."""
+        if self._is_open:
+            self._is_open = False
+            self._runner.stop(self.last or RunResult("completed", (), ()))

@@ -1,0 +1,16 @@
+"""`mino sessions`: what is there to go on with, the newest first."""
+
+from __future__ import annotations
+
+from curriculum.core.visible import quote
+from curriculum.sessions.listing import list_sessions
+from curriculum.sessions.show import as_row
+
+
+def session_rows(home: str) -> list[str]:
+    """One row for each session, or one that says that there is none. Raises SessionError."""
+    summaries = list_sessions(home)
+    if not summaries:
+        return [f"No sessions in {quote(home)}."]
+    width = max(len(summary.session_id) for summary in summaries)
+    return [as_row(summary, width) for summary in summaries]

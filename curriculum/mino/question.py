@@ -1,0 +1,128 @@
+"""The question about one prepared call: all of what would run, on the screen before the answer.
+
+A person approves what these rows say, so they are exact and complete: texts are quoted such that
+only this very text is shown this way, a row is broken only where `\n` stands or the screen ends,
+and the size stands beside the question. What does not fit on the screen is shown part by part,
+each after a key, so that no end of a command can hide below or above what was seen.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from curriculum.core.approval import ApprovalRequest
+from curriculum.core.errors import CancelledError
+from curriculum.core.visible import quote
+from curriculum.mino.screen import Screen
+from curriculum.mino.signals import TerminatedError
+from curriculum.mino.terminal import Terminal
+
+QUESTION = "Approve this operation? [y/N] "
+MORE = "More of it follows: Enter shows it, n refuses. "
+LABELS = {
+    "command": "Command",
+    "directory": "Directory",
+    "environment": "Environment",
+    "timeout_seconds": "Timeout",
+    "output_limit_bytes": "Output limit",
+    "notice": "Permissions",
+}
+UNITS = {"timeout_seconds": " s", "output_limit_bytes": " bytes"}
+ROWS_BESIDE = 3  # the question, and room to see where a part ends
+
+
+class Asker:
+    """Asks a person about a call, for the core's HumanApprover."""
+
+    def __init__(self, screen: Screen, terminal: Terminal) -> None:
+        self._screen = screen
+        self._terminal = terminal
+
+    # region: ask
+    def ask(self, request: ApprovalRequest) -> str | None:
+        """The line typed after the question had appeared; None at the end of input.
+
+        Raises KeyboardInterrupt for Ctrl+C, CancelledError if the program is being ended.
+        """
+        screen = self._screen
+        screen.say(f"[Tool: {one_line(request.tool)}]", "bold")
+        lines = [*field_lines(request.display), size_line(request.display)]
+        rows = [row for line in lines for row in screen.broken(line)]
+        most = screen.height - ROWS_BESIDE
+        try:
+            for start in range(0, len(rows), most):
+                if start:
+                    answer = self._answer(MORE)
+                    if answer is None or answer.strip():
+                        return None if answer is None else "n"
+                screen.show_rows(rows[start : start + most])
+            return self._answer(QUESTION)
+        except TerminatedError:
+            raise CancelledError("the program was ended at the question", by="harness") from None
+
+    # endregion
+
+    def confirm(self, question: str) -> bool:
+        """Whether the answer to another question of ours is yes."""
+        answer = self._answer(question)
+        return answer is not None and answer.strip().lower() in ("y", "yes")
+
+    def _answer(self, question: str) -> str | None:
+        self._screen.label(question, "bold")
+        answer = self._terminal.read_answer()
+        if answer is None:
+            self._screen.end()
+        self._screen.typed()
+        return answer
+
+
+# region: fields
+def field_lines(display: Mapping[str, object]) -> list[str]:
+    """What would run, a line for each field, in the order in which it was prepared."""
+    return [
+        f"{LABELS.get(name, one_line(name))}: {_field(name, display[name])}" for name in display
+    ]
+
+
+def _field(name: str, field: object) -> str:
+    if isinstance(field, Mapping):
+        return " ".join(f"{one_line(str(key))}={quote(str(text))}" for key, text in field.items())
+    if name == "notice":
+        return one_line(str(field))
+    if isinstance(field, (int, float)) and not isinstance(field, bool):
+        return f"{field}{UNITS.get(name, '')}"
+    return break_lines(quote(str(field)))
+
+
+# endregion
+
+
+def size_line(display: Mapping[str, object]) -> str:
+    """How much the person should have seen."""
+    text = display.get("command", display)
+    if not isinstance(text, str):
+        return f"Size: {len(display)} fields"
+    lines, size = text.count("\n") + 1, len(text.encode("utf-8", "replace"))
+    unseen = sum(not char.isprintable() and char not in "\n\t" for char in text)
+    escaped = f", {unseen} hidden characters shown as escapes" if unseen else ""
+    return f"Size: {size} bytes in {lines} line{'s' * (lines > 1)}{escaped}"
+
+
+def one_line(text: str) -> str:
+    """Foreign text inside a line of ours: everything unusual in it is escaped."""
+    return quote(text)[1:-1]
+
+
+# region: break
+def break_lines(quoted: str) -> str:
+    r"""Quoted text, broken behind each `\n` that more text follows: the rows of a command."""
+
+    def broken(found: re.Match[str]) -> str:
+        is_last = quoted[found.end() :] in ("", '"')
+        return found[0] if not found[1] or is_last else f"{found[0]}\n"
+
+    return re.sub(r"\\\\|((?:\\n)+)", broken, quoted)
+
+
+# endregion

@@ -1,0 +1,96 @@
+"""What a signal does: the first Ctrl+C ends the turn, a second one the program, SIGTERM all of it.
+
+While a turn runs, a signal only raises the cancel token: every step looks at it, so nothing is
+torn in the middle. While a person is being waited for, it ends the waiting by an exception. Keys
+that bounce are one Ctrl+C.
+"""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+from curriculum.core.seams import CancelToken
+
+BOUNCE_SECONDS = 0.1
+ENDING = (signal.SIGTERM, signal.SIGHUP)
+
+
+class TerminatedError(BaseException):
+    """Somebody ends the program: not an Exception, as no step may carry on after it."""
+
+
+class TurnToken(CancelToken):
+    """A cancel token of one turn after the other: raised for the rest of a turn, then renewed."""
+
+    def renew(self) -> None:
+        """A new turn begins."""
+        self.by = None
+
+
+class Signals:
+    """The signals of one program. `ending` is the number of the signal that ends it, or 0."""
+
+    def __init__(self, token: TurnToken) -> None:
+        self.token = token
+        self.ending = 0
+        self.interrupts = 0  # Ctrl+C in this turn
+        self._last = 0.0
+        self._waiting = False
+
+    # region: handle
+    def install(self) -> None:
+        """Handle Ctrl+C, SIGTERM and SIGHUP from now on."""
+        signal.signal(signal.SIGINT, self._interrupt)
+        for number in ENDING:
+            signal.signal(number, self._end)
+
+    def _interrupt(self, number: int, frame: FrameType | None) -> None:
+        now = time.monotonic()
+        bounced, self._last = now - self._last < BOUNCE_SECONDS, now
+        if bounced:
+            return
+        self.interrupts += 1
+        if self._waiting:
+            raise KeyboardInterrupt
+        self.token.cancel("user")
+        if self.interrupts > 1:  # whatever does not look at the token is left by force
+            raise KeyboardInterrupt
+
+    def _end(self, number: int, frame: FrameType | None) -> None:
+        again, self.ending = bool(self.ending), number
+        self.token.cancel("harness")
+        if self._waiting or again:
+            raise TerminatedError
+
+    # endregion
+
+    def hang_up(self) -> None:
+        """The terminal is gone: the same as SIGHUP."""
+        self.ending = self.ending or signal.SIGHUP
+        self.token.cancel("harness")
+
+    def begin_turn(self) -> None:
+        """A turn begins: Ctrl+C means this one. Raises TerminatedError if the end was asked for."""
+        self.interrupts = 0
+        self.token.renew()
+        self._check_ending()
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Around waiting for a person: a signal raises KeyboardInterrupt or TerminatedError."""
+        try:
+            self._waiting = True
+            self._check_ending()
+            if self.token.cancelled:  # it came just before
+                raise KeyboardInterrupt
+            yield
+        finally:
+            self._waiting = False
+
+    def _check_ending(self) -> None:
+        if self.ending:
+            raise TerminatedError

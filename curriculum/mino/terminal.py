@@ -1,0 +1,99 @@
+"""Where a person types: chat lines with editing, and answers that were typed after their question.
+
+Both come from one terminal. An answer is read from the kernel alone, after whatever was typed
+before the question has been thrown away; nothing else in the process holds input. That is why
+lines are edited with readline and not with prompt_toolkit: readline takes single bytes up to the
+end of the line, while prompt_toolkit reads ahead into a store of its own that no flush of the
+terminal reaches, and puts its own handlers in place of our signals.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import termios
+
+from curriculum.mino.signals import Signals, TerminatedError
+
+READ_BYTES = 4096  # a terminal gives no longer line (termios(3), canonical mode)
+IFLAG, LFLAG = 0, 3  # places in what tcgetattr returns
+
+
+class Terminal:
+    """The terminal of standard input and output. Make it only when both are one."""
+
+    def __init__(self, signals: Signals, prompt: str) -> None:
+        import readline
+
+        readline.parse_and_bind("set disable-completion on")
+        readline.set_auto_history(False)
+        self._readline = readline
+        self._signals = signals
+        self._prompt = prompt
+        self._fd = sys.stdin.fileno()
+        self._found = termios.tcgetattr(self._fd)
+        self._settings = termios.tcgetattr(self._fd)
+        self._settings[IFLAG] |= termios.ICRNL
+        self._settings[LFLAG] |= termios.ICANON | termios.ECHO | termios.ISIG
+
+    def restore(self) -> None:
+        """Leave the terminal as it was found."""
+        with contextlib.suppress(termios.error):  # it may be gone
+            termios.tcsetattr(self._fd, termios.TCSADRAIN, self._found)
+
+    # region: line
+    def read_line(self) -> str | None:
+        """The next thing the person says, perhaps of several pasted lines; None at the end.
+
+        Raises KeyboardInterrupt and TerminatedError.
+        """
+        with self._signals.waiting():
+            try:
+                line = input(self._prompt)
+            except (EOFError, OSError):
+                self._check_there()
+                return None
+        if line.strip():
+            self._readline.add_history(line)
+        return line
+
+    # endregion
+
+    def remember(self, line: str) -> None:
+        """Let the person get at an earlier line with the arrow keys."""
+        if line.isprintable():
+            self._readline.add_history(line)
+
+    # region: answer
+    def read_answer(self) -> str | None:
+        """One whole line typed from now on; None at the end of input.
+
+        Call it when the question is on the screen. Type-ahead is thrown away before, the tail of a
+        pasted text afterwards. Raises KeyboardInterrupt and TerminatedError.
+        """
+        with self._signals.waiting():
+            try:
+                termios.tcsetattr(self._fd, termios.TCSAFLUSH, self._settings)
+                line = b""
+                while not line.endswith(b"\n"):
+                    data = os.read(self._fd, READ_BYTES)
+                    if not data:
+                        self._check_there()
+                        return None
+                    line = line[:READ_BYTES] + data
+                termios.tcflush(self._fd, termios.TCIFLUSH)
+            except (OSError, termios.error):
+                self._check_there()
+                raise
+        return line.decode("utf-8", "replace")
+
+    # endregion
+
+    def _check_there(self) -> None:
+        """Raise TerminatedError if the terminal is gone."""
+        try:
+            termios.tcgetattr(self._fd)
+        except termios.error:
+            self._signals.hang_up()
+            raise TerminatedError from None
