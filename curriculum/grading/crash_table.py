@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -16,6 +15,7 @@ from curriculum.core.tools import Prepared, RunningCall, ToolBox, ToolDefinition
 from curriculum.core.trace import GoldenClock, Recorder
 from curriculum.grading.killed_process import Tell, die, run_child
 from curriculum.grading.mistakes import mistake, quote
+from curriculum.grading.scratch import scratch
 from curriculum.sessions.store import SessionStore
 
 __unittest = True
@@ -97,7 +97,7 @@ class _Person:
 
 def observe_wreck(moment: str) -> Wreck:
     """Kill a process at that moment, then open its session under both rules."""
-    with tempfile.TemporaryDirectory() as folder:
+    with scratch() as folder:
         mark = os.path.join(folder, "mark")
         open(mark, "w").close()
 

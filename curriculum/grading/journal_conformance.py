@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import resource
-import tempfile
 from collections.abc import Callable, Sequence
 
 from curriculum.core.errors import JournalError
@@ -19,6 +18,7 @@ from curriculum.grading.journal_moments import MOMENTS, run_until
 from curriculum.grading.journal_under_test import JournalUnderTest, records_of_turn
 from curriculum.grading.killed_process import Tell, die, run_child
 from curriculum.grading.mistakes import collect, mistake, place, quote
+from curriculum.grading.scratch import scratch
 
 __unittest = True
 
@@ -60,7 +60,7 @@ class _Checks:
 
     def _in_folder(self, check: Callable[[str], None]) -> Callable[[], None]:
         def run() -> None:
-            with tempfile.TemporaryDirectory() as folder:
+            with scratch() as folder:
                 check(folder)
 
         return run

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
@@ -24,6 +23,7 @@ from curriculum.grading.journal_under_test import (
     records_of_turn,
 )
 from curriculum.grading.mistakes import attempt, mistake, quote, raise_findings
+from curriculum.grading.scratch import scratch
 from curriculum.sessions.disk import Disk, SystemDisk
 
 __unittest = True
@@ -85,7 +85,7 @@ def grade_jsonl_journal(make: Make) -> None:
 
 
 def _in_folder(check: Callable[[str], None]) -> None:
-    with tempfile.TemporaryDirectory() as folder:
+    with scratch() as folder:
         check(os.path.join(folder, "journal.jsonl"))
 
 

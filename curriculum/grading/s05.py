@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import random
-import tempfile
 from collections.abc import Callable, Sequence
 
 from curriculum.core.journal import Record
 from curriculum.core.trace import GoldenClock
 from curriculum.grading.mistakes import attempt, mistake, quote
+from curriculum.grading.scratch import scratch
 from curriculum.sessions.store import SessionStore
 
 __unittest = True
@@ -21,7 +21,7 @@ SavePoints = Callable[[str], Sequence[tuple[str, str]]]
 
 def grade_save_points(save_points: SavePoints) -> None:
     """A. Every beginning of a file, down to its header, and texts at which some readers break."""
-    with tempfile.TemporaryDirectory() as folder:
+    with scratch() as folder:
         for seed in range(3):
             records = _records(random.Random(seed))
             path, ends = _session_file(os.path.join(folder, str(seed)), records)

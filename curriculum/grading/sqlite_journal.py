@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
@@ -13,6 +12,7 @@ from curriculum.grading.journal_conformance import check_journal
 from curriculum.grading.journal_under_test import records_of_turn
 from curriculum.grading.killed_process import Tell, run_child
 from curriculum.grading.mistakes import mistake, raise_findings
+from curriculum.grading.scratch import scratch
 
 __unittest = True
 
@@ -53,7 +53,7 @@ class SqliteUnderTest:
 def grade_sqlite_journal(make: type[SqliteLike]) -> None:
     """D. The kit, and then what no killed process can show: a process takes no cache with it."""
     raise_findings("SqliteJournal", check_journal(SqliteUnderTest(make)))
-    with tempfile.TemporaryDirectory() as folder:
+    with scratch() as folder:
 
         def work(tell: Tell) -> None:
             connections: list[Any] = []
