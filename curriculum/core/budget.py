@@ -23,7 +23,11 @@ if TYPE_CHECKING:
 
 # region: limit
 class Limit:
-    """A budget of one resource: at most `limit` of what `meter` counts."""
+    """A budget of one resource: at most `limit` of what `meter` counts.
+
+    Before a call there must also be room for the request that reads its result: what nobody can
+    read is not begun. The other way round nothing is needed: an answer in words takes no call.
+    """
 
     def __init__(self, meter: Meter, limit: int) -> None:
         if limit < 0:
@@ -34,16 +38,17 @@ class Limit:
         self._step = ""
 
     def check(self, step: str, messages: Sequence[Message]) -> int | None:
-        """What the step would set aside. Raises BudgetError if that is not there."""
+        """What the step would set aside, if anything. Raises BudgetError if that is not there."""
         if step != self._step or step == "request":
             self._spent += sum(self._reserved)  # of steps that failed: they were never settled
             self._reserved.clear()
             self._step = step
-        needed = self._meter.most(step, messages)
-        report = self._report()
-        if needed is not None and int(report["remaining"]) < max(needed, 1):
-            raise _refusal(step, needed, report)
-        return needed
+        if step == "request" and self._meter.step == "call":
+            return None
+        needed, report = self._meter.most(messages), self._report()
+        if int(report["remaining"]) < needed:
+            raise _refusal(step, self._meter.step, needed, report)
+        return needed if step == self._meter.step else None
 
     def reserve(self, step: str, messages: Sequence[Message]) -> Report | None:
         """Set aside what the step may cost at most. Raises BudgetError if it is not there."""
@@ -51,17 +56,17 @@ class Limit:
 
     def take(self, needed: int | None) -> Report | None:
         """Set aside what `check` has found to be there."""
-        if not needed:
+        if needed is None:
             return None
         self._reserved.append(needed)
         return self._report()
 
     def settle(self, step: str, usage: Usage | None) -> Report | None:
         """Replace the oldest reservation by what the step did cost."""
-        if not self._reserved:
+        if step != self._meter.step or not self._reserved:
             return None
         reserved = self._reserved.pop(0)
-        self._spent += self._meter.cost(step, usage, reserved)
+        self._spent += self._meter.cost(usage, reserved)
         return self._report()
 
     def _report(self) -> Report:
@@ -88,9 +93,9 @@ class WallTime:
 
     def check(self, step: str, messages: Sequence[Message]) -> int:
         """What the step would set aside. Raises BudgetError if that is not there."""
-        report = self._report(0)
-        if int(report["remaining"]) < max(self._step_us, 1):
-            raise _refusal(step, self._step_us, report)
+        needed, report = max(self._step_us, 1), self._report(0)
+        if int(report["remaining"]) < needed:
+            raise _refusal(step, step, needed, report)
         return self._step_us
 
     def reserve(self, step: str, messages: Sequence[Message]) -> Report:
@@ -171,11 +176,11 @@ def _report(resource: str, unit: str, spent: int, limit: int, reserved: int) -> 
     return report
 
 
-def _refusal(step: str, needed: int, report: Report) -> BudgetError:
+def _refusal(step: str, spender: str, needed: int, report: Report) -> BudgetError:
     what, left = report["resource"], max(0, int(report["remaining"]))
-    of = f"of {report['limit']} {report['unit']}"
-    if needed:
-        said = f"{what}: up to {needed} needed for the {step}, {left} left {of}"
+    of = f"{left} left of {report['limit']} {report['unit']}"
+    if step == spender:
+        said = f"{what}: up to {needed} needed for the {step}, {of}"
     else:
-        said = f"{what}: nothing left {of}"
+        said = f"{what}: up to {needed} needed for the {spender} after the {step}, {of}"
     return BudgetError(said, **{**report, "needed": needed})

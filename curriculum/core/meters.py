@@ -35,6 +35,7 @@ class Prices:
 # endregion
 
 
+# region: estimate
 def most_tokens(messages: Sequence[Message]) -> int:
     """No more tokens than this many: a token is at least one byte; 16 frame each message."""
     texts = [text for message in messages for text in _texts(message)]
@@ -46,17 +47,24 @@ def _texts(message: Message) -> list[str]:
     return [message.content, *calls]
 
 
+# endregion
+
+
 # region: meter
 class Meter(Protocol):
-    """How one resource is counted. `resource` and `unit` are words of Trace 0.1."""
+    """How one resource is counted. `resource` and `unit` are words of Trace 0.1.
+
+    `step` is what spends it: "request" or "call".
+    """
 
     resource: str
     unit: str
+    step: str
 
-    def most(self, step: str, messages: Sequence[Message]) -> int | None:
-        """What the step may cost at most: 0 if it only needs something left, None if not that."""
+    def most(self, messages: Sequence[Message]) -> int:
+        """What the step may cost at most, when these are the messages."""
 
-    def cost(self, step: str, usage: Usage | None, reserved: int) -> int:
+    def cost(self, usage: Usage | None, reserved: int) -> int:
         """What the step did cost; `reserved` was set aside for it."""
 
 
@@ -67,23 +75,25 @@ class Turns:
     """Model requests that a session may make."""
 
     resource = unit = "turns"
+    step = "request"
 
-    def most(self, step: str, messages: Sequence[Message]) -> int:
-        return 1 if step == "request" else 0
+    def most(self, messages: Sequence[Message]) -> int:
+        return 1
 
-    def cost(self, step: str, usage: Usage | None, reserved: int) -> int:
+    def cost(self, usage: Usage | None, reserved: int) -> int:
         return reserved
 
 
 class Calls:
-    """Tool calls that may start. A request needs none left: the model may still answer in words."""
+    """Tool calls that may start."""
 
     resource = unit = "calls"
+    step = "call"
 
-    def most(self, step: str, messages: Sequence[Message]) -> int | None:
-        return 1 if step == "call" else None
+    def most(self, messages: Sequence[Message]) -> int:
+        return 1
 
-    def cost(self, step: str, usage: Usage | None, reserved: int) -> int:
+    def cost(self, usage: Usage | None, reserved: int) -> int:
         return reserved
 
 
@@ -95,18 +105,17 @@ class Tokens:
     """
 
     resource = unit = "tokens"
+    step = "request"
 
     def __init__(
         self, output_limit: int, estimate: Estimate = most_tokens, framing: int = 0
     ) -> None:
         self._output_limit, self._estimate, self._framing = output_limit, estimate, framing
 
-    def most(self, step: str, messages: Sequence[Message]) -> int:
-        if step != "request":
-            return 0
+    def most(self, messages: Sequence[Message]) -> int:
         return self._estimate(messages) + self._framing + self._output_limit
 
-    def cost(self, step: str, usage: Usage | None, reserved: int) -> int:
+    def cost(self, usage: Usage | None, reserved: int) -> int:
         return usage.input_tokens + usage.output_tokens if usage else reserved
 
 
@@ -117,7 +126,7 @@ class Tokens:
 class Money:
     """Micro-dollars, at the prices of one model; the bounds are those of `Tokens`."""
 
-    resource, unit = "money", "micro-dollars"
+    resource, unit, step = "money", "micro-dollars", "request"
 
     def __init__(
         self,
@@ -129,12 +138,10 @@ class Money:
         self._prices, self._output_limit = prices, output_limit
         self._estimate, self._framing = estimate, framing
 
-    def most(self, step: str, messages: Sequence[Message]) -> int:
-        if step != "request":
-            return 0
+    def most(self, messages: Sequence[Message]) -> int:
         return self._prices.cost(self._estimate(messages) + self._framing, self._output_limit)
 
-    def cost(self, step: str, usage: Usage | None, reserved: int) -> int:
+    def cost(self, usage: Usage | None, reserved: int) -> int:
         return self._prices.cost(usage.input_tokens, usage.output_tokens) if usage else reserved
 
 

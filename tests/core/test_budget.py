@@ -114,13 +114,9 @@ def test_a_call_without_a_request_left_to_read_its_result_is_not_begun() -> None
     probe = Probe()
     result = run([asks(call(0))], Limit(Turns(), 1), probe)
     error = refusal(result)
-    assert (error["resource"], error["limit"], error["spent"], error["needed"]) == (
-        "turns",
-        1,
-        1,
-        0,
-    )
-    assert error["message"] == "turns: nothing left of 1 turns"
+    assert (error["resource"], error["limit"], error["spent"]) == ("turns", 1, 1)
+    message = "turns: up to 1 needed for the request after the call, 0 left of 1 turns"
+    assert (error["needed"], error["message"]) == (1, message)
     assert probe.ran == []
 
 
@@ -196,7 +192,9 @@ def test_an_answer_dearer_than_its_bound_is_the_last() -> None:
     result = run([used(500, 100, call(0))], Limit(Tokens(10, flat(10)), 100), probe)
     error = refusal(result)
     assert (error["spent"], error["remaining"]) == (600, -500)
-    assert error["message"] == "tokens: nothing left of 100 tokens"
+    assert error["message"] == (
+        "tokens: up to 20 needed for the request after the call, 0 left of 100 tokens"
+    )
     assert probe.ran == []
 
 
@@ -246,6 +244,22 @@ def test_a_limit_below_zero_is_refused(limit: int) -> None:
         WallTime(VirtualTime(), limit)
 
 
+def test_a_call_is_begun_only_if_the_request_after_it_may_still_be_made() -> None:
+    probe = Probe()
+    result = run([used(40, 10, call(0))], Limit(Tokens(50, flat(50)), 149), probe)
+    error = refusal(result)
+    assert (error["needed"], error["remaining"], probe.ran) == (100, 99, [])
+    probe = Probe()
+    result = run([used(40, 10, call(0)), used(1, 1)], Limit(Tokens(50, flat(50)), 150), probe)
+    assert (result.stop_reason, len(probe.ran)) == ("completed", 1)
+
+
+def test_what_is_free_needs_nothing_to_be_left() -> None:
+    free = Money(Prices(0, 0), 100)
+    result = run([used(5, 5, call(0)), used(5, 5)], Limit(free, 0), Probe())
+    assert (result.stop_reason, spends(result)[-1]["spent"]) == ("completed", 0)
+
+
 # Time.
 
 
@@ -256,7 +270,7 @@ def test_time_is_spent_by_whatever_passes_it() -> None:
     result = run([asks(call(0)), asks(call(1)), asks(call(2))], budget, probe)
     error = refusal(result)
     assert (error["resource"], error["unit"], error["spent"]) == ("wall_time", "us", 6 * SECOND)
-    assert error["message"] == "wall_time: nothing left of 5000000 us"
+    assert error["message"] == "wall_time: up to 1 needed for the request, 0 left of 5000000 us"
     assert len(probe.ran) == 2
 
 
