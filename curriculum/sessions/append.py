@@ -28,6 +28,7 @@ class Appender:
         self.size = size
         self._fd, self._path, self._disk = fd, path, disk
         self._broken = ""
+        self._interrupted = f"{shown(path)}: a record was interrupted; {NOT_KEPT}"
 
     def check(self) -> None:
         """Raise JournalError if no line can be taken any more."""
@@ -39,7 +40,7 @@ class Appender:
         """Write and sync one line. Raises JournalError, now and for every line after a failure."""
         self.check()
         self._check_file()
-        self._broken = f"{shown(self._path)}: a record was interrupted; {NOT_KEPT}"
+        self._broken = self._interrupted
         try:
             self._write(line)
             self._disk.sync_data(self._fd)

@@ -12,7 +12,7 @@ from _collections_abc import Mapping
 from curriculum.core.trace import clean_text
 from curriculum.core.values import TYPE_CHECKING, value
 from curriculum.sessions.errors import RecordError
-from curriculum.sessions.shape import VERSION, check_fields
+from curriculum.sessions.shape import VERSION, check_data, check_fields
 
 if TYPE_CHECKING:
     from typing import Any, NoReturn
@@ -38,31 +38,30 @@ class StoredRecord:
 # region: encode
 def encode(record: StoredRecord) -> bytes:
     """The record as one line with its LF. Raises RecordError for what could not be read back."""
+    kind = record.kind
+    check_data(kind, record.turn_id, record.data)
     fields: dict[str, object] = {
         "session_version": VERSION,
         "sequence": record.sequence,
         "timestamp": record.timestamp,
-        "kind": record.kind,
+        "kind": kind,
     }
-    if record.kind != "session":
+    if kind != "session":
         fields["turn_id"] = record.turn_id
     if record.recovered:
         fields["recovered"] = True
     fields["data"] = record.data
-    check_fields(fields)
     try:
-        text = json.dumps(
-            fields, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_plain
-        )
+        text = _write_json(fields)
     except (TypeError, ValueError, RecursionError) as fault:
-        raise RecordError(f"the {record.kind} record is not JSON: {fault}") from None
+        raise RecordError(f"the {kind} record is not JSON: {fault}") from None
     if not text.isascii():
         text = clean_text(text)
         for code in (0x85, 0x2028, 0x2029):  # at which some readers end a line
             text = text.replace(chr(code), f"\\u{code:04x}")
     line = text.encode() + b"\n"
     if len(line) > MAX_RECORD_BYTES:
-        raise RecordError(f"the {record.kind} record has {len(line)} bytes of {MAX_RECORD_BYTES}")
+        raise RecordError(f"the {kind} record has {len(line)} bytes of {MAX_RECORD_BYTES}")
     return line
 
 
@@ -75,11 +74,29 @@ def _plain(thing: object) -> object:
     raise TypeError(f"{type(thing).__name__} is not JSON")
 
 
+def _pairs(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
+        raise ValueError("a key stands twice")
+    return fields
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+# Made once: making one for each record would cost as much as using it.
+_write_json = json.JSONEncoder(
+    ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_plain
+).encode
+_read_json = json.JSONDecoder(object_pairs_hook=_pairs, parse_constant=_no_constant).decode
+
+
 # region: decode
 def decode(line: bytes) -> StoredRecord:
     """The record of one line (without its LF). Raises RecordError."""
     try:
-        fields = json.loads(line.decode(), object_pairs_hook=_pairs, parse_constant=_no_constant)
+        fields = _read_json(line.decode())
         if b"\\ud" in line:  # only an escape can bring a lone surrogate
             json.dumps(fields, ensure_ascii=False).encode()
     except UnicodeDecodeError:
@@ -100,14 +117,3 @@ def decode(line: bytes) -> StoredRecord:
 
 
 # endregion
-
-
-def _pairs(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    fields = dict(pairs)
-    if len(fields) != len(pairs):
-        raise ValueError("a key stands twice")
-    return fields
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")

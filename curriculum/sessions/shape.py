@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     Rule = Callable[[object], bool]
+    Shape = tuple[frozenset[str], dict[str, Rule]]  # required names, and the rule of each
 
 VERSION = "0.1"
 STATUSES = (
@@ -33,6 +34,7 @@ ENDINGS = ("completed", "failed", "cancelled", "interrupted")
 ACTORS = ("user", "harness", "policy")
 MAX_CALL_ID = 256  # characters, as in Trace 0.1
 MAX_INTEGER = 2**53 - 1
+_TO_ZERO = str.maketrans("123456789", "000000000")
 
 
 def check_fields(fields: object) -> None:
@@ -43,28 +45,33 @@ def check_fields(fields: object) -> None:
     if version != VERSION:
         raise RecordError(f"session_version is {_quote(version)}; this program knows {VERSION}")
     kind = fields.get("kind")
-    rules = KINDS.get(kind) if isinstance(kind, str) else None
-    if rules is None:
+    if type(kind) is not str or kind not in KINDS:
         raise RecordError(f"the kind {_quote(kind)} is unknown")
     _check(fields, ENVELOPE if kind != "session" else HEADER_ENVELOPE, "")
-    _check(fields["data"], rules, "data.")
+    _check(fields["data"], KINDS[kind], "data.")
 
 
-def _check(fields: Mapping[str, object], rules: Mapping[str, Rule], where: str) -> None:
-    """Hold each field to its rule; a rule whose name ends in `?` is for an optional field."""
-    seen = 0
-    for name, holds in rules.items():
-        plain = name.removesuffix("?")
-        if plain in fields:
-            seen += 1
-            if not holds(fields[plain]):
-                raise RecordError(f"{where}{plain} has no right value: {_quote(fields[plain])}")
-        elif plain == name:
-            raise RecordError(f"{where}{plain} is missing")
-    if seen != len(fields):
-        known = {name.removesuffix("?") for name in rules}
-        unknown = sorted(str(name) for name in fields if name not in known)
-        raise RecordError(f"{where}{_quote(unknown[0])} is an unknown field")
+def check_data(kind: str, turn_id: str, data: Mapping[str, object]) -> None:
+    """Raise RecordError unless a record may hold this; the rest of it the store fills in."""
+    if kind not in KINDS:
+        raise RecordError(f"the kind {_quote(kind)} is unknown")
+    if kind != "session" and not _is_call_id(turn_id):
+        raise RecordError(f"turn_id has no right value: {_quote(turn_id)}")
+    _check(data, KINDS[kind], "data.")
+
+
+def _check(fields: Mapping[str, object], shape: Shape, where: str) -> None:
+    """Hold each field to its rule."""
+    required, rules = shape
+    for name, found in fields.items():
+        rule = rules.get(name)
+        if rule is None:
+            raise RecordError(f"{where}{_quote(name)} is an unknown field")
+        if not rule(found):
+            raise RecordError(f"{where}{name} has no right value: {_quote(found)}")
+    if not required <= fields.keys():
+        missing = sorted(required - fields.keys())
+        raise RecordError(f"{where}{missing[0]} is missing")
 
 
 def _quote(found: object) -> str:
@@ -83,7 +90,7 @@ def _is_count(found: object) -> bool:
 
 
 def _is_mapping(found: object) -> bool:
-    return isinstance(found, Mapping)
+    return type(found) is dict or isinstance(found, Mapping)
 
 
 def _is_call_id(found: object) -> bool:
@@ -103,15 +110,7 @@ def _is_true(found: object) -> bool:
 
 
 def _is_time(found: object) -> bool:
-    return (
-        type(found) is str
-        and len(found) == 27
-        and found[4] + found[7] + found[10] + found[13] + found[16] + found[19] + found[26]
-        == "--T::.Z"
-        and found.isascii()
-        and (found[:4] + found[5:7] + found[8:10] + found[11:13] + found[14:16]).isdigit()
-        and (found[17:19] + found[20:26]).isdigit()
-    )
+    return type(found) is str and found.translate(_TO_ZERO) == "0000-00-00T00:00:00.000000Z"
 
 
 def _is_texts(found: object) -> bool:
@@ -126,7 +125,7 @@ def _is_about(found: object) -> bool:
 
 def _is_calls(found: object) -> bool:
     return isinstance(found, (list, tuple)) and all(
-        isinstance(call, Mapping)
+        _is_mapping(call)
         and len(call) == 3
         and _is_call_id(call.get("call_id"))
         and type(call.get("name")) is str
@@ -143,40 +142,47 @@ def _is_anything(found: object) -> bool:
     return True
 
 
-HEADER_ENVELOPE: Mapping[str, Rule] = {
+def _shape(rules: Mapping[str, Rule]) -> Shape:
+    """A rule whose name ends in `?` is for a field that may be absent."""
+    required = frozenset(name for name in rules if not name.endswith("?"))
+    return required, {name.removesuffix("?"): rule for name, rule in rules.items()}
+
+
+_HEADER: dict[str, Rule] = {
     "session_version": _is_text,
     "sequence": _is_count,
     "timestamp": _is_time,
     "kind": _is_text,
     "data": _is_mapping,
 }
-ENVELOPE: Mapping[str, Rule] = {
-    **HEADER_ENVELOPE,
-    "turn_id": _is_call_id,
-    "recovered?": _is_true,
-}
+HEADER_ENVELOPE = _shape(_HEADER)
+ENVELOPE = _shape({**_HEADER, "turn_id": _is_call_id, "recovered?": _is_true})
 # What `data` holds, by kind: what the core's loop records, then what a restart needs.
-KINDS: Mapping[str, Mapping[str, Rule]] = {
-    "session": {"session_id": is_session_id, "about?": _is_about},
-    "user_input": {"content": _is_text},
-    "model_response": {
-        "content": _is_text,
-        "tool_calls": _is_calls,
-        "opaque?": _is_anything,
-        "stop?": _is_flag,
-        "usage?": _is_mapping,
-    },
-    "tool_start": {"call_id": _is_call_id, "display": _is_mapping},
-    "tool_result": {
-        "call_id": _is_call_id,
-        "status": _one_of(STATUSES),
-        "output": _is_text,
-        "exit_code?": _is_integer,
-        "truncated?": _is_flag,
-        "reason?": _is_text,
-        "notes?": _is_texts,
-        "duration_us?": _is_count,
-    },
-    "turn_end": {"status": _one_of(ENDINGS)},
-    "outcome_acknowledged": {"call_id": _is_call_id, "by": _one_of(ACTORS)},
+KINDS: dict[str, Shape] = {
+    "session": _shape({"session_id": is_session_id, "about?": _is_about}),
+    "user_input": _shape({"content": _is_text}),
+    "model_response": _shape(
+        {
+            "content": _is_text,
+            "tool_calls": _is_calls,
+            "opaque?": _is_anything,
+            "stop?": _is_flag,
+            "usage?": _is_mapping,
+        }
+    ),
+    "tool_start": _shape({"call_id": _is_call_id, "display": _is_mapping}),
+    "tool_result": _shape(
+        {
+            "call_id": _is_call_id,
+            "status": _one_of(STATUSES),
+            "output": _is_text,
+            "exit_code?": _is_integer,
+            "truncated?": _is_flag,
+            "reason?": _is_text,
+            "notes?": _is_texts,
+            "duration_us?": _is_count,
+        }
+    ),
+    "turn_end": _shape({"status": _one_of(ENDINGS)}),
+    "outcome_acknowledged": _shape({"call_id": _is_call_id, "by": _one_of(ACTORS)}),
 }

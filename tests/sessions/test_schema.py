@@ -69,10 +69,10 @@ def test_the_schema_is_a_schema_with_a_name_that_is_no_host() -> None:
 
 def test_schema_and_store_know_the_same_kinds_and_fields() -> None:
     assert set(SCHEMA["properties"]["kind"]["enum"]) == set(KINDS) == set(DATA)
-    for kind, rules in KINDS.items():
+    for kind, (required, rules) in KINDS.items():
         rule = SCHEMA["$defs"][kind]
-        assert set(rule["properties"]) == {name.removesuffix("?") for name in rules}
-        assert set(rule["required"]) == {name for name in rules if not name.endswith("?")}
+        assert set(rule["properties"]) == rules.keys()
+        assert set(rule["required"]) == required
         assert rule["additionalProperties"] is False
 
 
