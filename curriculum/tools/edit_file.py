@@ -43,18 +43,22 @@ class Edit:
 
 
 class EditFile:
-    """Replaces text in files below `directory` (absolute) of at most `limit_bytes`."""
+    """Replaces text in files below `directory` (absolute) of at most `limit_bytes`.
 
-    def __init__(self, directory: str, limit_bytes: int = 1024 * 1024) -> None:
+    `shown_as` names the directory to people and to the model; by default it is its path.
+    """
+
+    def __init__(self, directory: str, limit_bytes: int = 1024 * 1024, shown_as: str = "") -> None:
         if not os.path.isabs(directory) or "\0" in directory or limit_bytes < 1:
             raise ValueError("the directory must be an absolute path, the limit above 0")
         self._directory = os.path.realpath(directory)
         self._limit_bytes = limit_bytes
+        self._shown = shown_as or shown_path(self._directory)
 
     @property
     def definition(self) -> ToolDefinition:
         description = (
-            f"Replace a text in a UTF-8 file below {shown_path(self._directory)}. `old` must stand "
+            f"Replace a text in a UTF-8 file below {self._shown}. `old` must stand "
             "in the file exactly once, character by character, line ends and spaces included. "
             f"Files of at most {self._limit_bytes} bytes; symbolic links are not followed."
         )
@@ -89,7 +93,7 @@ class EditFile:
             raise InvalidArgumentsError("old or new holds a NUL character, which no text holds")
         display = {
             "path": path,
-            "directory": shown_path(self._directory),
+            "directory": self._shown,
             "diff": diff_of(old, new),
             "notice": "replaces the file; there is no undo",
         }

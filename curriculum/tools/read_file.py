@@ -26,18 +26,22 @@ if TYPE_CHECKING:
 
 
 class ReadFile:
-    """Reads UTF-8 text below `directory` (absolute), at most `limit_bytes` of a file."""
+    """Reads UTF-8 text below `directory` (absolute), at most `limit_bytes` of a file.
 
-    def __init__(self, directory: str, limit_bytes: int = 64 * 1024) -> None:
+    `shown_as` names the directory to people and to the model; by default it is its path.
+    """
+
+    def __init__(self, directory: str, limit_bytes: int = 64 * 1024, shown_as: str = "") -> None:
         if not os.path.isabs(directory) or "\0" in directory or limit_bytes < 4:
             raise ValueError("the directory must be an absolute path, the limit at least 4 bytes")
         self._directory = os.path.realpath(directory)
         self._limit_bytes = limit_bytes
+        self._shown = shown_as or shown_path(self._directory)
 
     @property
     def definition(self) -> ToolDefinition:
         description = (
-            f"Read a UTF-8 text file below {shown_path(self._directory)}, at most the first "
+            f"Read a UTF-8 text file below {self._shown}, at most the first "
             f"{self._limit_bytes} bytes. Symbolic links are not followed."
         )
         parameters = {
@@ -56,7 +60,7 @@ class ReadFile:
         names = check_path(path)
         display = {
             "path": path,
-            "directory": shown_path(self._directory),
+            "directory": self._shown,
             "limit_bytes": self._limit_bytes,
         }
         return Prepared(display, names)

@@ -1,0 +1,309 @@
+"""Graders of s10 A, B and D: traces of overlapping calls, a scheduler, groups without conflicts."""
+
+from __future__ import annotations
+
+import json
+import random
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+
+from curriculum.core.loop import AgentRunner
+from curriculum.core.messages import ModelTurn, ToolCall
+from curriculum.core.model import ScriptedModel
+from curriculum.core.seams import Scheduler
+from curriculum.core.tools import Prepared, RunningCall, ToolBox, ToolDefinition, ToolResult
+from curriculum.core.trace import Event, Recorder
+from curriculum.grading.mistakes import attempt, mistake, quote
+
+__unittest = True
+
+OBSERVE = 's10, "Run it and observe it"'
+STEPS = 's10, "Step by step"'
+INVARIANTS = 's10, "Invariants"'
+DEEP = 's10, "Deep dive"'
+
+WAIT_SECONDS = 5  # only ever waited for by a solution that is wrong
+
+Pairs = set[frozenset[str]]
+Groups = Sequence[Sequence[ToolCall]]
+
+
+def grade_overlaps(overlaps: Callable[[Sequence[Event]], Pairs]) -> None:
+    """A. Calls that start and end in random order, read as a whole and at every beginning."""
+    for seed in range(20):
+        events = _story(random.Random(seed))
+        for size in range(len(events) + 1):
+            _check_overlaps(overlaps, events[:size])
+
+
+def _story(rng: random.Random) -> list[Event]:
+    """Events of calls in a possible order; some never start."""
+    recorder = Recorder.golden()
+
+    def emit(type: str, **payload: object) -> None:
+        recorder.emit(type, actor_kind="harness", actor_id="agent", payload=payload)
+
+    emit("session.start")
+    for batch in range(rng.randrange(1, 3)):
+        ids = [f"call {batch} {n}" for n in range(rng.randrange(1, 5))]
+        emit("model.response", status="completed")
+        for call_id in ids:
+            emit("tool.call", call_id=call_id)
+        waiting, running = list(ids), list[str]()
+        while waiting or running:
+            step = rng.choice(["start", "start", "refuse", "output", "end", "end"])
+            if step in ("start", "refuse") and waiting:
+                call_id = waiting.pop(0)
+                if step == "start":
+                    emit("tool.start", call_id=call_id)
+                    running.append(call_id)
+                else:
+                    emit("tool.result", call_id=call_id, status="denied")
+            elif running:
+                call_id = rng.choice(running)
+                if step == "output":
+                    emit("tool.output", call_id=call_id, text="so")
+                elif step == "end":
+                    running.remove(call_id)
+                    emit("tool.result", call_id=call_id, status="completed")
+    return recorder.events
+
+
+def _check_overlaps(overlaps: Callable[[Sequence[Event]], Pairs], events: Sequence[Event]) -> None:
+    span: dict[str, list[float]] = {}
+    for event in events:
+        call_id = str(event.payload.get("call_id"))
+        if event.type == "tool.start":
+            span[call_id] = [event.sequence, float("inf")]
+        elif event.type == "tool.result" and call_id in span:
+            span[call_id][1] = event.sequence
+    wanted = {
+        frozenset((one, other))
+        for one, (start, _) in span.items()
+        for other, (begin, end) in span.items()
+        if begin < start < end
+    }
+    with attempt("overlaps", OBSERVE):
+        got = overlaps(events)
+    if not isinstance(got, (set, frozenset)):
+        raise mistake("a set of frozensets of two call_ids", quote(got), OBSERVE)
+    story = [f"{e.type} {e.payload['call_id']}" for e in events if "call_id" in e.payload]
+    story = [line for line in story if line.startswith(("tool.start", "tool.result"))]
+    for missing in sorted(map(sorted, wanted - got)):
+        raise mistake(f"{missing} among the pairs, as in {story}", quote(got), OBSERVE)
+    for extra in sorted(map(sorted, got - wanted)):
+        raise mistake(f"nothing but what ran at the same time in {story}", f"{extra}", OBSERVE)
+
+
+class Probe:
+    """A tool named `name`; `act` is told the call."""
+
+    def __init__(
+        self, name: str, is_read: bool, act: Callable[[RunningCall], ToolResult] | None = None
+    ) -> None:
+        self.definition = ToolDefinition(name, "A probe.", {"type": "object"}, is_read)
+        self._act = act or (lambda running: ToolResult("completed", running.call_id))
+
+    def prepare(self, arguments: str) -> Prepared:
+        return Prepared({"arguments": arguments}, arguments)
+
+    def execute(self, prepared: Prepared, call: RunningCall) -> ToolResult:
+        return self._act(call)
+
+
+def grade_reads_together(make: Callable[[int], Scheduler]) -> None:
+    """B. Groups of random batches; work that only ends together; a run behind a real runner."""
+    with attempt("ReadsTogether", STEPS):
+        for seed in range(40):
+            _check_groups(make, random.Random(seed))
+        _check_together(make(3))
+        _check_order(make(2))
+        _check_faults(make(3))
+        _check_behind_runner(make)
+
+
+def _check_groups(make: Callable[[int], Scheduler], rng: random.Random) -> None:
+    tools = ToolBox([Probe("read", True), Probe("look", True), Probe("write", False)])
+    names = [rng.choice(["read", "read", "look", "write", "fiction"]) for _ in range(10)]
+    calls = [ToolCall(f"c{n}", name) for n, name in enumerate(names)]
+    threads = rng.randrange(1, 5)
+    got = make(threads).groups(calls, tools)
+    shown = [[call.name for call in group] for group in got]
+    if [call for group in got for call in group] != calls:
+        raise mistake(f"every call once, in order: {names}", f"the groups {shown}", INVARIANTS)
+    for group in shown:
+        if len(group) > threads:
+            raise mistake(f"at most {threads} calls in a group", f"{shown}", INVARIANTS)
+        if len(group) > 1 and not {*group} <= {"read", "look"}:
+            raise mistake("a call that is no known read to stand alone", f"{shown}", INVARIANTS)
+        if not group:
+            raise mistake("no empty group", f"{shown}", INVARIANTS)
+    for before, after in pairwise(shown):
+        both_read = {before[-1], after[0]} <= {"read", "look"}
+        if both_read and len(before) < threads:
+            expected = f"neighbouring reads together, up to {threads}"
+            raise mistake(expected, f"{shown}", INVARIANTS)
+
+
+def _check_together(scheduler: Scheduler) -> None:
+    barrier = threading.Barrier(3, timeout=WAIT_SECONDS)
+
+    def meet() -> ToolResult | Exception:
+        try:
+            barrier.wait()
+        except threading.BrokenBarrierError as fault:
+            return fault
+        return ToolResult("completed", "met")
+
+    before = threading.active_count()
+    outcomes = scheduler.run([meet] * 3)
+    if any(isinstance(outcome, Exception) for outcome in outcomes):
+        expected = "three reads that wait for each other to meet"
+        raise mistake(expected, "one waited in vain: they ran one after the other", STEPS)
+    if threading.active_count() > before:
+        raise mistake("no thread left behind", f"{threading.active_count()} threads", STEPS)
+
+
+def _check_order(scheduler: Scheduler) -> None:
+    second_ended = threading.Event()
+
+    def slow() -> ToolResult | Exception:
+        if not second_ended.wait(WAIT_SECONDS):
+            return TimeoutError("the second never ended")
+        return ToolResult("completed", "first")
+
+    def quick() -> ToolResult | Exception:
+        second_ended.set()
+        return ToolResult("completed", "second")
+
+    outcomes = scheduler.run([slow, quick])
+    said = [outcome.output for outcome in outcomes if isinstance(outcome, ToolResult)]
+    if said != ["first", "second"]:
+        expected = "the outcomes in the order of the work, ['first', 'second']"
+        raise mistake(expected, f"{quote(outcomes)}: the second ended first", INVARIANTS)
+    if scheduler.run([quick]) != [ToolResult("completed", "second")]:
+        raise mistake("a group of one to run too", quote(scheduler.run([quick])), STEPS)
+
+
+def _check_faults(scheduler: Scheduler) -> None:
+    bug, told = ZeroDivisionError("a bug"), ValueError("told")
+
+    def raises() -> ToolResult | Exception:
+        raise bug
+
+    work: list[Callable[[], ToolResult | Exception]]
+    work = [raises, lambda: ToolResult("completed", "kept"), lambda: told]
+    try:
+        outcomes = scheduler.run(work)
+    except Exception as fault:
+        saw = f"run raised {fault!r}: the other outcomes are lost"
+        raise mistake("a fault to be the outcome of its own call", saw, INVARIANTS) from fault
+    if list(outcomes) != [bug, ToolResult("completed", "kept"), told]:
+        expected = f"[{bug!r}, the result of the second, {told!r}]"
+        raise mistake(expected, quote(outcomes), INVARIANTS)
+
+
+def _check_behind_runner(make: Callable[[int], Scheduler]) -> None:
+    lock, order = threading.Lock(), list[str]()
+
+    def act(running: RunningCall) -> ToolResult:
+        with lock:
+            order.append(running.call_id)
+        return ToolResult("completed", running.call_id)
+
+    names = ["read", "read", "read", "write", "write", "read"]
+    calls = tuple(ToolCall(f"c{n}", name) for n, name in enumerate(names))
+    model = ScriptedModel([ModelTurn(tool_calls=calls), ModelTurn("done")])
+    tools = ToolBox([Probe("read", True, act), Probe("write", False, act)], ["read", "write"])
+    run = AgentRunner(model, tools, scheduler=make(2)).run("go")
+    results = [e.payload["call_id"] for e in run.events if e.type == "tool.result"]
+    wanted = [call.call_id for call in calls]
+    if run.stop_reason != "completed" or results != wanted:
+        saw = f"stop {run.stop_reason}, results {results}"
+        raise mistake(f"a completed run with results {wanted}", saw, INVARIANTS)
+    if order[3:] != ["c3", "c4", "c5"] or sorted(order[:3]) != ["c0", "c1", "c2"]:
+        expected = "writes to run after the reads before them, alone and in order"
+        raise mistake(expected, f"the order {order} for {names}", INVARIANTS)
+
+
+PATHS = ("a", "./a", "b", "x/a", "x//a", "x/./a", "c")
+
+
+def grade_groups_by_path(groups_by_path: Callable[[Sequence[ToolCall], ToolBox], Groups]) -> None:
+    """D. Random batches: no conflict, no group smaller than it has to be, the same outcome."""
+    with attempt("groups_by_path", DEEP):
+        for seed in range(300):
+            _check_paths(groups_by_path, random.Random(seed))
+
+
+def _random_call(rng: random.Random, number: int) -> ToolCall:
+    name = rng.choice(
+        ["read", "read", "write", "write", "fiction"] if rng.random() < 0.2 else ["read", "write"]
+    )
+    arguments = json.dumps({"path": rng.choice(PATHS)})
+    if rng.random() < 0.1:
+        odd = ["", "[]", '"a"', '{"path": 7}', '{"file": "a"}', "[" * 100_000, "null"]
+        arguments = rng.choice(odd)
+    return ToolCall(f"c{number}", name, arguments)
+
+
+def _touches(call: ToolCall) -> tuple[str, bool] | None:
+    """(file, whether it is a write), or None where nobody can tell."""
+    try:
+        path = json.loads(call.arguments)["path"]
+        names = [name for name in path.split("/") if name not in ("", ".")]
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return None
+    return None if call.name == "fiction" else ("/".join(names), call.name == "write")
+
+
+def _conflict(one: ToolCall, other: ToolCall) -> str:
+    """Why the two may not run together, or ""."""
+    a, b = _touches(one), _touches(other)
+    if a is None or b is None:
+        return "nobody knows what one of them touches"
+    return "they name the same file, and one writes it" if a[0] == b[0] and (a[1] or b[1]) else ""
+
+
+def _show(call: ToolCall) -> str:
+    return f"{call.name} {call.arguments[:30]}"
+
+
+def _check_paths(
+    groups_by_path: Callable[[Sequence[ToolCall], ToolBox], Groups], rng: random.Random
+) -> None:
+    tools = ToolBox([Probe("read", True), Probe("write", False)])
+    calls = [_random_call(rng, number) for number in range(rng.randrange(9))]
+    got = groups_by_path(calls, tools)
+    shown = [[_show(call) for call in group] for group in got]
+    if [call for group in got for call in group] != calls or not all(got):
+        raise mistake("every call once, in order, and no empty group", f"{shown}", DEEP)
+    for group in got:
+        for at, one in enumerate(group):
+            for other in group[at + 1 :]:
+                if why := _conflict(one, other):
+                    pair = (
+                        f"{one.name} {one.arguments[:30]} and {other.name} {other.arguments[:30]}"
+                    )
+                    raise mistake(f"{pair} in different groups: {why}", f"{shown}", DEEP)
+    for before, after in pairwise(got):
+        if not any(_conflict(one, after[0]) for one in before):
+            expected = f"{_show(after[0])} to join the group before it"
+            raise mistake(expected, f"{shown}", DEEP)
+    if _play(calls) != _play([call for group in got for call in rng.sample(group, len(group))]):
+        raise mistake("the outcome of running one after the other", f"{shown}", DEEP)
+
+
+def _play(calls: Sequence[ToolCall]) -> Mapping[str, object]:
+    """What each call sees and what the files hold at the end, if they run in this order."""
+    files: dict[str, str] = {}
+    seen: dict[str, object] = {}
+    for call in calls:
+        touched = _touches(call)
+        if touched is not None:
+            path, writes = touched
+            seen[call.call_id] = files.get(path)
+            if writes:
+                files[path] = call.call_id
+    return {"files": files, "seen": seen}
