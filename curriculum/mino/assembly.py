@@ -6,15 +6,20 @@ is one runner for all its turns, so the session and the trace have one writer ea
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from curriculum import __version__
 from curriculum.core.approval import Approver
+from curriculum.core.errors import TurnLimitError
 from curriculum.core.loop import AgentConfig, AgentRunner, RunResult
-from curriculum.core.model import StreamingModel
+from curriculum.core.messages import Message, ModelTurn
+from curriculum.core.model import Retry, StreamingModel
+from curriculum.core.retry import RetryingModel, RetryPolicy
 from curriculum.core.seams import CancelToken
 from curriculum.core.tools import ToolBox
 from curriculum.core.trace import Event, Recorder, SystemClock
+from curriculum.core.waiting import SystemWaiter
 from curriculum.mino.config import Settings
 from curriculum.mino.instructions import Instructions
 from curriculum.sessions.ids import known_ids, resolve_prefix
@@ -24,10 +29,14 @@ from curriculum.sessions.state import UnknownOutcome
 from curriculum.sessions.store import SessionStore
 from curriculum.tools.bash import Bash
 
+if TYPE_CHECKING:
+    from curriculum.core.model import Descriptors
+
 HARNESS = f"mino {__version__}"
 AGENT = "mino"
 NEWEST = ""  # the prefix that means the newest session
 MAX_REQUESTS, MAX_CALLS = 8, 16
+RETRIES = RetryPolicy(max_attempts=3)
 
 
 # region: session
@@ -66,6 +75,31 @@ def make_model(settings: Settings, cancel: CancelToken) -> StreamingModel:
 # endregion
 
 
+class CountedModel:
+    """A model that may be asked `most` times in a turn; a failed attempt counts too.
+
+    The loop bounds the answers of a turn; this bounds what goes over the wire.
+    """
+
+    def __init__(self, model: StreamingModel, most: int) -> None:
+        self._model, self._most = model, most
+        self._asked = 0
+
+    def begin_turn(self) -> None:
+        """A turn begins: nothing has been asked in it."""
+        self._asked = 0
+
+    def stream(
+        self, messages: Sequence[Message], tools: Descriptors
+    ) -> Iterator[str | Retry | ModelTurn]:
+        """The model's stream. Raises TurnLimitError when nothing may be asked any more."""
+        if self._asked >= self._most:
+            most = self._most
+            raise TurnLimitError(f"no model request is left of {most}", max_turns=most)
+        self._asked += 1
+        yield from self._model.stream(messages, tools)
+
+
 class Conversation:
     """The turns of one session, observed. `observe` is called with each event as it happens.
 
@@ -86,8 +120,10 @@ class Conversation:
         self.recorder = Recorder(provenance="scripted" if settings.demo else "live", sink=observe)
         self.last: RunResult | None = None
         self._is_open = False
+        self._model = CountedModel(make_model(settings, cancel), MAX_REQUESTS)
+        clock = self.recorder.clock
         self._runner = AgentRunner(
-            make_model(settings, cancel),
+            RetryingModel(self._model, SystemWaiter(clock), cancel, RETRIES),
             ToolBox([Bash.here()]),
             AgentConfig(MAX_REQUESTS, MAX_CALLS, AGENT, settings.model, HARNESS),
             system_prompt=instructions.text,
@@ -114,6 +150,7 @@ class Conversation:
     # region: turn
     def turn(self, text: str) -> RunResult:
         """Answer one input; a fault is in the result. What ends the program passes through."""
+        self._model.begin_turn()
         try:
             self.last = self._runner.turn(text)
         except BaseException:

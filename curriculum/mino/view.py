@@ -77,7 +77,8 @@ class View:
         self._asked.add(payload["call_id"])
         if not self._chat:
             self._screen.say(f"[Tool: {one_line(self._tools[payload['call_id']])}]", "bold")
-            for line in field_lines(payload["display"]):
+            display = payload["display"]
+            for line in field_lines({"command": display["command"]}):
                 self._screen.say(line)
 
     def _decision(self, payload: Mapping[str, Any]) -> None:
