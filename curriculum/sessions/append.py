@@ -22,28 +22,30 @@ HALF_KEPT = "; a part of it may be in the file: the next opening sets that aside
 
 
 class Appender:
-    """The end of one file. `size` is where its whole lines end."""
+    """The end of one file. `size` is where its whole lines end, `lines` how many there are."""
 
-    def __init__(self, fd: int, path: str, size: int, disk: Disk) -> None:
-        self.size = size
+    def __init__(self, fd: int, path: str, size: int, lines: int, disk: Disk) -> None:
+        self.size, self.lines = size, lines
         self._fd, self._path, self._disk = fd, path, disk
         self._broken = ""
         self._interrupted = f"{shown(path)}: a record was interrupted; {NOT_KEPT}"
 
-    def check(self) -> None:
-        """Raise JournalError if no line can be taken any more."""
+    def check(self, lines: int) -> None:
+        """Raise JournalError if no line can be taken, or `lines` is not how many there are."""
         if self._broken:
             raise JournalError(self._broken)
+        if self.lines != lines:  # Ctrl+C came between the return of a write and its consequence
+            raise JournalError(self._interrupted)
 
     # region: append
     def append(self, line: bytes) -> None:
         """Write and sync one line. Raises JournalError, now and for every line after a failure."""
-        self.check()
         self._check_file()
         self._broken = self._interrupted
         try:
             self._write(line)
             self._disk.sync_data(self._fd)
+            self.lines += 1
             self.size += len(line)
         except OSError as fault:
             self._broken = f"{describe_fault(self._path, fault)}; {NOT_KEPT}"

@@ -7,6 +7,7 @@ could not be loaded again.
 from __future__ import annotations
 
 import json
+import re
 from _collections_abc import Mapping
 
 from curriculum.core.trace import clean_text
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
 MAX_RECORD_BYTES = 16 * 1024 * 1024
+MAX_DEPTH = 64
+_STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"')
+_BRACKET = re.compile(r"[\[\]{}]")
 
 
 @value
@@ -53,6 +57,7 @@ def encode(record: StoredRecord) -> bytes:
     fields["data"] = record.data
     try:
         text = _write_json(fields)
+        check_depth(text)
     except (TypeError, ValueError, RecursionError) as fault:
         raise RecordError(f"the {kind} record is not JSON: {fault}") from None
     if not text.isascii():
@@ -92,11 +97,24 @@ _write_json = json.JSONEncoder(
 _read_json = json.JSONDecoder(object_pairs_hook=_pairs, parse_constant=_no_constant).decode
 
 
+def check_depth(text: str) -> None:
+    """Raise RecordError for JSON that nests deeper than 64: reading it back has to be safe."""
+    if text.count("{") + text.count("[") <= MAX_DEPTH:
+        return
+    depth = 0
+    for bracket in _BRACKET.findall(_STRING.sub("", text)):
+        depth += 1 if bracket in "[{" else -1
+        if depth > MAX_DEPTH:
+            raise RecordError(f"nesting is deeper than {MAX_DEPTH}")
+
+
 # region: decode
 def decode(line: bytes) -> StoredRecord:
     """The record of one line (without its LF). Raises RecordError."""
     try:
-        fields = _read_json(line.decode())
+        text = line.decode()
+        check_depth(text)
+        fields = _read_json(text)
         if b"\\ud" in line:  # only an escape can bring a lone surrogate
             json.dumps(fields, ensure_ascii=False).encode()
     except UnicodeDecodeError:

@@ -98,7 +98,6 @@ class SessionState:
     # region: advance
     def advance(self, record: StoredRecord) -> None:
         """The record is in the file; it has been checked."""
-        self.count += 1
         kind, data = record.kind, record.data
         if kind == "user_input":
             self.turn_id = record.turn_id
@@ -118,6 +117,7 @@ class SessionState:
             self.turn_id = ""
         elif kind == "outcome_acknowledged":
             del self.unknown[record.turn_id, data["call_id"]]
+        self.count += 1  # last: whoever is interrupted on the way there knows less than the file
 
     # endregion
 

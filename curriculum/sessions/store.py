@@ -49,7 +49,7 @@ class SessionStore:
         self.recovery, self.replay = Recovery(), Replay()
         self._fd, self._clock, self._disk = fd, clock or SystemClock(), disk
         self._state = SessionState(self.session_id)
-        self._appender = Appender(fd, path, 0, disk)
+        self._appender = Appender(fd, path, 0, 0, disk)
 
     # region: create
     @classmethod
@@ -120,7 +120,7 @@ class SessionStore:
         whole, torn, torn_path = reader.whole_bytes, reader.torn_bytes, ""
         if torn:
             torn_path = set_aside(self._fd, self.path, whole, whole + torn, disk)
-        self._appender = Appender(self._fd, self.path, whole, disk)
+        self._appender = Appender(self._fd, self.path, whole, reader.state.count, disk)
         if not self._state.count:  # the process ended before the header was whole
             self._write_header(None)
         # Whoever made the file may have ended before its name was durable.
@@ -167,7 +167,7 @@ class SessionStore:
     def _write(
         self, kind: str, turn_id: str, data: Mapping[str, object], recovered: bool = False
     ) -> StoredRecord:
-        self._appender.check()
+        self._appender.check(self._state.count)
         timestamp = format_timestamp(self._clock.read()[0])
         record = StoredRecord(self._state.count, timestamp, kind, turn_id, data, recovered)
         try:

@@ -199,6 +199,26 @@ def test_what_could_not_be_read_back_is_not_written(
     assert store.append(Record("user_input", "turn-1", {"content": "x"})) == 1, "it goes on"
 
 
+@pytest.mark.parametrize("depth", [61, 62, 100_000])
+def test_an_opaque_value_nests_as_deep_as_can_be_read_back(depth: int, tmp_path: Path) -> None:
+    opaque: Any = '"[{\\'
+    for _ in range(depth):
+        opaque = [opaque]
+    store = create(tmp_path)
+    store.append(Record("user_input", "turn-1", {"content": "x"}))
+    data = {"content": "[" * 100 + '"' + "{" * 100, "tool_calls": [], "opaque": opaque}
+    record = Record("model_response", "turn-1", data)
+    if depth > 62:
+        with pytest.raises(JournalError, match=r"nesting is deeper|recursion"):
+            store.append(record)
+        return
+    assert store.append(record) == 2
+    store.append(Record("turn_end", "turn-1", {"status": "completed"}))
+    store.close()
+    with reopen(tmp_path) as store:
+        assert store.replay.messages[1].opaque == opaque
+
+
 @pytest.mark.parametrize("opaque", [{1, 2}, float("nan"), object(), b"x"])
 def test_an_opaque_value_that_is_not_json_is_refused(opaque: object, tmp_path: Path) -> None:
     store = create(tmp_path)
@@ -273,6 +293,26 @@ def test_ctrl_c_in_the_middle_of_an_append_leaves_the_file_as_memory_is(
     assert file_of(tmp_path).read_bytes() == before
     disk.is_now = False
     assert store.append(Record("user_input", "turn-1", {"content": "x"})) == 1
+
+
+def test_ctrl_c_between_a_write_and_its_consequence_cannot_spoil_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The record is durable and memory has not moved: nothing more is written on top of that."""
+    store = create(tmp_path)
+
+    def interrupt(record: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(store._state, "advance", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            store.append(Record("user_input", "turn-1", {"content": "x"}))
+    with pytest.raises(JournalError, match="a record was interrupted"):
+        store.append(Record("turn_end", "turn-1", {"status": "cancelled"}))
+    store.close()
+    with reopen(tmp_path) as store:
+        assert store.recovery.turn_id == "turn-1"
 
 
 def test_the_descriptor_is_closed_on_exec(tmp_path: Path) -> None:
