@@ -179,11 +179,11 @@ class _Checks:
                 tell("taken")
 
         *kept, said, is_journal_error, later = run_child(work, "append", STEPS).told
+        if not is_journal_error:
+            raise mistake("JournalError when there is no room", str(said), STEPS)
         if later == "taken":
             expected = "no record to be taken after one that could not be kept"
             raise mistake(expected, "the next one was taken: there is a gap", INVARIANTS)
-        if not is_journal_error:
-            raise mistake("JournalError when there is no room", str(said), STEPS)
         _prefix(_stream(40, size=4000), self._holds(folder), len(kept), "a full disk")
 
     def one_at_a_time(self, folder: str) -> None:
