@@ -6,7 +6,7 @@ import argparse
 import importlib.util
 import os
 import sys
-from typing import NoReturn
+from typing import NoReturn, TextIO
 
 from curriculum import __version__
 from curriculum.core.visible import escape
@@ -101,11 +101,8 @@ def run_command(arguments: list[str]) -> int:
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     key = take_key(os.environ)
     try:
-        code = _dispatch(make_parser().parse_args(arguments), key)
-        sys.stdout.flush()
-        return code
+        return _dispatch(make_parser().parse_args(arguments), key)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return exits.CLOSED_PIPE
     except KeyboardInterrupt:
         return exits.INTERRUPTED
@@ -113,9 +110,19 @@ def run_command(arguments: list[str]) -> int:
         return _complain(str(fault), exits.USAGE)
     except SessionError as fault:
         return _complain(str(fault), exits.NO_SESSION)
+    finally:
+        _let_go_of(sys.stdout)
 
 
 # endregion
+
+
+def _let_go_of(stream: TextIO) -> None:
+    """Flush; what a closed pipe or terminal does not take must not be told by Python at the end."""
+    try:
+        stream.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _complain(message: str, code: int) -> int:

@@ -1,8 +1,8 @@
 """What a signal does: the first Ctrl+C ends the turn, a second one the program, SIGTERM all of it.
 
 While a turn runs, a signal only raises the cancel token: every step looks at it, so nothing is
-torn in the middle. While a person is being waited for, it ends the waiting by an exception. Keys
-that bounce are one Ctrl+C.
+torn in the middle. While a person is being waited for, it ends the waiting by an exception. Several
+Ctrl+C at once while a turn runs (a key that bounces) are one.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Signals:
         self.token = token
         self.ending = 0
         self.interrupts = 0  # Ctrl+C in this turn
-        self._last = 0.0
+        self._last = -BOUNCE_SECONDS  # when Ctrl+C last ended a turn
         self._waiting = False
 
     # region: handle
@@ -50,12 +50,12 @@ class Signals:
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
         now = time.monotonic()
-        bounced, self._last = now - self._last < BOUNCE_SECONDS, now
-        if bounced:
+        if now - self._last < BOUNCE_SECONDS:
             return
         self.interrupts += 1
         if self._waiting:
             raise KeyboardInterrupt
+        self._last = now
         self.token.cancel("user")
         if self.interrupts > 1:  # whatever does not look at the token is left by force
             raise KeyboardInterrupt

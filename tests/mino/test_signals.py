@@ -1,0 +1,282 @@
+"""Ctrl+C at every stage, the end by a signal, a terminal that is closed, and a process killed.
+
+B8, B10, B11, B13, B14 and B15 of the cases stand here as well, as they are about all of mino.
+"""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.mino.desk import Desk, calls, outputs, says, script
+from tests.mino.person import QUESTION, Person, is_alive
+
+CTRL_C = "\x03"
+HINT = "Ctrl+C once more leaves"
+STALLED = {"send": [{"hold": True}]}
+SLEEP = "echo $$ > started; sleep 600"
+
+
+def sleeping_shell(person: Person, desk: Desk) -> int:
+    """The process number of the shell that an approved SLEEP runs in."""
+    file = desk.project / "started"
+    person.wait(lambda: file.exists() and file.read_text().endswith("\n"), "start of the command")
+    return int(file.read_text())
+
+
+def test_ctrl_c_at_the_prompt_leaves_at_the_second_time(desk: Desk) -> None:
+    with script() as server, desk.person(server) as person:
+        person.see("\nYou>", last=True)
+        person.type("half a li" + CTRL_C)
+        person.see(HINT)
+        person.see("\nYou>", last=True)
+        person.wait(lambda: person.text().endswith("You>"), "an empty prompt")
+        person.type(CTRL_C)
+        assert person.leave() == 130
+    assert server.requests == []
+
+
+def test_a_line_typed_after_ctrl_c_takes_it_back(desk: Desk) -> None:
+    with script(says("Hello.")) as server, desk.person(server) as person:
+        person.see("\nYou>", last=True)
+        person.type(CTRL_C)
+        person.see(HINT)
+        person.say("hi")
+        person.see("Assistant> Hello.")
+        person.see("\nYou>", last=True)
+        person.type(CTRL_C)
+        person.see(HINT, times=2)
+        person.say("/quit")
+        assert person.leave() == 0
+
+
+def test_ctrl_c_before_the_answer_begins_ends_the_turn_only(desk: Desk) -> None:
+    with script(STALLED, says("Second.")) as server, desk.person(server) as person:
+        person.say("first")
+        person.wait(lambda: len(server.requests) == 1, "request")
+        person.type(CTRL_C)
+        person.see("[Turn cancelled: ")
+        assert server.wait_hang_up()
+        person.say("again")
+        person.see("Assistant> Second.")
+    assert desk.records()[2]["data"] == {"status": "cancelled"}
+
+
+def test_ctrl_c_while_text_streams_keeps_what_was_shown_on_the_screen_only(desk: Desk) -> None:
+    half = {"type": "response.output_text.delta", "delta": "Half an ans"}
+    exchange = {"send": [{"event": half}, {"hold": True}]}
+    with script(exchange, says("Second.")) as server, desk.person(server) as person:
+        person.say("first")
+        person.see("Assistant> Half an ans")
+        person.type(CTRL_C)
+        person.see("not complete and was not kept")
+        person.say("again")
+        person.see("Assistant> Second.")
+    assert "Half" not in server.requests[1].body.decode()
+    assert "Half" not in desk.sessions[0].read_text()
+
+
+def test_e8_ctrl_c_at_the_question_runs_nothing_and_ends_the_turn(desk: Desk) -> None:
+    exchanges = (calls("touch ran", "touch ran2"), says("Second."))
+    with script(*exchanges) as server, desk.person(server) as person:
+        person.say("first")
+        person.see(QUESTION)
+        person.type(CTRL_C)
+        person.see("[Turn cancelled: ")
+        assert person.text().count("[Tool result: not_executed]") == 2
+        person.say("again")
+        person.see("Assistant> Second.")
+        assert "Traceback" not in person.text()
+    assert not list(desk.project.iterdir())
+    assert [result["status"] for result in desk.results()] == ["not_executed"] * 2
+
+
+def test_ctrl_c_while_a_command_runs_stops_its_processes(desk: Desk) -> None:
+    with script(calls(SLEEP), says("Second.")) as server, desk.person(server) as person:
+        person.say("first")
+        person.answer("y")
+        shell = sleeping_shell(person, desk)
+        person.type(CTRL_C)
+        person.see("[Tool result: failed; cancelled]")
+        person.see("[Turn cancelled: ")
+        assert not is_alive(shell)
+        person.say("again")
+        person.see("Assistant> Second.")
+    assert [result["status"] for result in outputs(server.requests[1])] == ["failed"]
+
+
+def test_ctrl_c_ends_the_wait_before_a_retry(desk: Desk) -> None:
+    busy = {"status": 429, "headers": {"retry-after": "15"}, "send": [{"raw": "{}"}]}
+    with script(busy, says("Second.")) as server, desk.person(server) as person:
+        person.say("first")
+        person.see("[Trying again in 15.")
+        person.type(CTRL_C)
+        person.see("[Turn cancelled: ")
+        person.say("again")
+        person.see("Assistant> Second.")
+
+
+def test_b11_two_interrupts_at_once_give_one_result_and_the_prompt(desk: Desk) -> None:
+    with script(calls(SLEEP)) as server, desk.person(server) as person:
+        person.say("first")
+        person.answer("y")
+        shell = sleeping_shell(person, desk)
+        person.type(CTRL_C + CTRL_C)
+        person.see("[Turn cancelled: ")
+        person.see("\nYou>", last=True)
+        assert not is_alive(shell)
+    assert len(desk.results()) == 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=["term", "hup"])
+def test_b8_a_signal_stops_the_command_and_leaves_a_file_to_go_on_with(
+    desk: Desk, number: signal.Signals
+) -> None:
+    with script(calls(SLEEP), says("Gone on.")) as server:
+        with desk.person(server) as person:
+            person.say("first")
+            person.answer("y")
+            shell = sleeping_shell(person, desk)
+            person.send(number)
+            assert person.leave() == 128 + number
+            assert not is_alive(shell)
+            assert "Traceback" not in person.text()
+        assert [result["status"] for result in desk.results()] == ["failed"]
+        assert desk.records()[-1]["data"] == {"status": "cancelled"}
+        with desk.person(server, "--resume") as person:
+            person.say("again")
+            person.see("Assistant> Gone on.")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=["term", "hup"])
+def test_b10_a_signal_at_the_prompt_is_in_the_exit_code(desk: Desk, number: signal.Signals) -> None:
+    with script() as server, desk.person(server) as person:
+        person.see("\nYou>", last=True)
+        person.send(number)
+        assert person.leave() == 128 + number
+        assert "Traceback" not in person.text()
+
+
+def test_a_signal_at_the_question_runs_nothing(desk: Desk) -> None:
+    with script(calls("touch ran")) as server, desk.person(server) as person:
+        person.say("first")
+        person.see(QUESTION)
+        person.send(signal.SIGTERM)
+        assert person.leave() == 143
+        assert "Traceback" not in person.text()
+    assert not list(desk.project.iterdir())
+    assert [result["status"] for result in desk.results()] == ["not_executed"]
+
+
+def test_a_signal_while_the_model_is_silent_ends_the_program(desk: Desk) -> None:
+    with script(STALLED) as server, desk.person(server) as person:
+        person.say("first")
+        person.wait(lambda: len(server.requests) == 1, "request")
+        person.send(signal.SIGTERM)
+        assert person.leave() == 143
+    assert desk.records()[-1]["data"] == {"status": "cancelled"}
+
+
+@pytest.mark.parametrize("stage", ["prompt", "silent", "question", "command"])
+def test_a_closed_terminal_leaves_a_whole_file_and_no_child(desk: Desk, stage: str) -> None:
+    exchange = STALLED if stage == "silent" else calls(SLEEP)
+    with script(exchange) as server, desk.person(server) as person:
+        shell = 0
+        person.see("\nYou>", last=True)
+        if stage != "prompt":
+            person.say("first")
+        if stage == "silent":
+            person.wait(lambda: len(server.requests) == 1, "request")
+        elif stage == "question":
+            person.see(QUESTION)
+        elif stage == "command":
+            person.answer("y")
+            shell = sleeping_shell(person, desk)
+        person.close_terminal()
+        assert person.leave() == 128 + signal.SIGHUP
+        assert not shell or not is_alive(shell)
+    records = desk.records()
+    assert records[0]["kind"] == "session"
+    assert stage == "prompt" or records[-1]["kind"] == "turn_end"
+
+
+def test_b13_no_dead_child_is_left_behind(desk: Desk) -> None:
+    commands = [f"true {number}" for number in range(16)]
+    with script(calls(*commands), says("Done.")) as server, desk.person(server) as person:
+        person.say("first")
+        for number in range(16):
+            person.wait(
+                lambda n=number: f'Command: "true {n}"' in person.text(),  # type: ignore[misc]
+                f"question {number}",
+            )
+            person.see("\n" + QUESTION, last=True)
+            person.type("y\r")
+        person.see("Assistant> Done.")
+        children = Path(f"/proc/{person.process.pid}/task/{person.process.pid}/children")
+        assert children.read_text() == ""
+
+
+def test_b14_killed_in_a_command_it_is_unknown_and_acknowledged_and_never_run_again(
+    desk: Desk,
+) -> None:
+    """F19 too: the model is told `unknown`, the person is asked, nothing runs a second time."""
+    command = "echo ran >> runs; kill -9 $PPID; sleep 600"
+    with script(calls(command), says("I see.")) as server:
+        with desk.person(server) as person:
+            person.say("first")
+            person.answer("y")
+            assert person.leave() == 128 + signal.SIGKILL
+        with desk.person(server, "--resume") as person:
+            shown = person.see("Go on, with this outcome unknown? [y/N]")
+            assert "An interrupted turn was closed" in shown.split("mino 0.")[0]
+            assert f'Command: "{command}"' in shown
+            person.type("y\r")
+            person.say("what happened?")
+            person.see("Assistant> I see.")
+            person.say("/quit")
+            assert person.leave() == 0
+        assert [result["status"] for result in outputs(server.requests[1])] == ["unknown"]
+        assert (desk.project / "runs").read_text() == "ran\n"
+        with desk.person(server, "--resume") as person:  # acknowledged once is enough
+            person.see("\nYou>", last=True)
+            assert "outcome" not in person.text()
+
+
+def test_an_outcome_that_is_not_acknowledged_keeps_the_session_as_it_is(desk: Desk) -> None:
+    with script(calls("kill -9 $PPID; sleep 600"), says("Left out.")) as server:
+        with desk.person(server) as person:
+            person.say("first")
+            person.answer("y")
+            person.leave()
+        for answer in ("\r", "n\r", CTRL_C, "\x04"):
+            with desk.person(server, "--resume") as person:
+                person.see("Go on, with this outcome unknown? [y/N]")
+                person.type(answer)
+                assert person.leave() == 3
+        before = desk.sessions[0].read_bytes()
+        with desk.person(server, "--resume", "--replay", "completed-only") as person:
+            shown = person.see("\nYou>", last=True)
+            notice = shown.split("mino 0.")[0].replace("\n| ", "").strip()
+            assert notice == (
+                "An interrupted tool turn was retained but excluded from context. "
+                "Commands it started may already have run; none was retried."
+            )
+            assert desk.sessions[0].read_bytes() == before
+            person.say("again")
+            person.see("Assistant> Left out.")
+    assert outputs(server.requests[1]) == []
+
+
+def test_b15_a_process_left_behind_does_not_hold_the_session(desk: Desk) -> None:
+    command = "setsid sleep 600 >/dev/null 2>&1 & echo $!"
+    with script(calls(command), says("Done.")) as server:
+        with desk.person(server) as person:
+            person.say("first")
+            person.answer("y")
+            person.see("Assistant> Done.")
+            person.say("/quit")
+            assert person.leave() == 0
+        with desk.person(server, "--resume") as person:
+            person.see("\nYou>", last=True)
