@@ -5,14 +5,15 @@ end at LF, CR or CRLF and nowhere else: U+2028 or U+0085 inside a JSON text is d
 closed by a blank line when the stream ends was never an event. A line, an event and a response may
 only be so large, so that an endless stream cannot fill the memory.
 
-Why not httpx-sse 0.4.3: measured with the same corpus (tests/providers/test_sse.py), it gives
-events that the standard drops, keeps a byte order mark as part of the first field, and bounds
-nothing; `tests/benchmarks/bench_sse.py` compares the speed.
+Why not httpx-sse 0.4.3: on the same corpus (tests/providers/test_sse.py) it gives events where the
+standard gives none, takes a byte order mark for a part of the first field, and bounds nothing. It
+is not faster either (tests/benchmarks/bench_sse.py).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from curriculum.core.errors import ProtocolError
 from curriculum.core.values import value
@@ -22,8 +23,7 @@ BOM = b"\xef\xbb\xbf"
 
 
 # region: event
-@value
-class ServerSentEvent:
+class ServerSentEvent(NamedTuple):
     """One event: its name ("message" if the stream gave none), its data, the last id so far."""
 
     name: str
@@ -63,7 +63,8 @@ class SseReader:
     def feed(self, data: bytes) -> list[ServerSentEvent]:
         """The events that `data` completes. Raises ProtocolError when a bound is exceeded."""
         self._received += len(data)
-        _check(self._received, self._limits.response, "the response")
+        if self._received > self._limits.response:
+            raise _too_large("the response", self._limits.response)
         if self._start is not None:
             data = self._without_bom(data)
         if self._after_cr and data:
@@ -71,21 +72,25 @@ class SseReader:
             self._after_cr = False
         if not data:
             return []
-        lines = data.splitlines(keepends=True)  # of bytes: it splits at LF, CR and CRLF only
+        lines = data.splitlines()  # of bytes: it splits at LF, CR and CRLF only
         self._after_cr = data[-1] == 0x0D
         rest = b"" if data[-1] in b"\r\n" else lines.pop()
-        events = []
         if lines and self._tail:
             lines[0] = b"".join([*self._tail, lines[0]])
             self._tail, self._tail_size = [], 0
+        events = []
         for line in lines:
-            event = self._take(line.rstrip(b"\r\n"))
-            if event is not None:
-                events.append(event)
+            if line:
+                self._take(line)
+            elif self._data:
+                events.append(self._event())
+            else:
+                self._name = b""
         if rest:
             self._tail.append(rest)
             self._tail_size += len(rest)
-            _check(self._tail_size, self._limits.line, "a line")
+            if self._tail_size > self._limits.line:
+                raise _too_large("a line", self._limits.line)
         return events
 
     # endregion
@@ -100,31 +105,32 @@ class SseReader:
         return start.removeprefix(BOM)
 
     # region: line
-    def _take(self, line: bytes) -> ServerSentEvent | None:
-        """One complete line: a field to remember, or the blank line that makes an event of them."""
-        if not line:
-            return self._dispatch()
-        _check(len(line), self._limits.line, "a line")
+    def _take(self, line: bytes) -> None:
+        """One complete line that is not blank: a field to remember until the blank line."""
+        if len(line) > self._limits.line:
+            raise _too_large("a line", self._limits.line)
         name, _, content = line.partition(b":")
-        content = content.removeprefix(b" ")
+        if content[:1] == b" ":
+            content = content[1:]
         if name == b"data":
             self._data.append(content)
             self._data_size += len(content) + 1
-            _check(self._data_size, self._limits.event, "an event")
+            if self._data_size > self._limits.event:
+                raise _too_large("an event", self._limits.event)
         elif name == b"event":
             self._name = content
         elif name == b"id" and b"\0" not in content:
             self._last_id = _decode(content)
         elif name == b"retry" and content.isdigit() and len(content) < 16:
             self.retry_ms = int(content)
-        return None  # any other name, and the empty name of a comment, says nothing to us
+        # any other name, and the empty name of a comment, says nothing to us
 
-    def _dispatch(self) -> ServerSentEvent | None:
-        data, name = self._data, self._name
+    def _event(self) -> ServerSentEvent:
+        """What the lines since the last blank line add up to."""
+        data = self._data[0] if len(self._data) == 1 else b"\n".join(self._data)
+        event = ServerSentEvent(_decode(self._name) or "message", _decode(data), self._last_id)
         self._data, self._data_size, self._name = [], 0, b""
-        if not data:
-            return None
-        return ServerSentEvent(_decode(name) or "message", _decode(b"\n".join(data)), self._last_id)
+        return event
 
     # endregion
 
@@ -142,6 +148,5 @@ def _decode(data: bytes) -> str:
     return data.decode("utf-8", "replace")
 
 
-def _check(size: int, most: int, what: str) -> None:
-    if size > most:
-        raise ProtocolError(f"{what} of the event stream is larger than {most} bytes; stopped")
+def _too_large(what: str, most: int) -> ProtocolError:
+    return ProtocolError(f"{what} of the event stream is larger than {most} bytes; stopped")
