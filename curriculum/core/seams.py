@@ -85,6 +85,7 @@ class InOrder:
         return [run_one() for run_one in work]
 
 
+# region: budget
 class Budget(Protocol):
     """What it may cost. `step` is "request" or "call". A returned mapping is a `budget.spend`."""
 
@@ -93,6 +94,9 @@ class Budget(Protocol):
 
     def settle(self, step: str, usage: Usage | None) -> Mapping[str, object] | None:
         """Replace the reservation by what the step did cost."""
+
+
+# endregion
 
 
 class NoBudget:
