@@ -18,7 +18,8 @@ An exchange answers one request. All its fields may be left out:
 Steps: {"event": {...}, "name": "..."} is one event (the name is its `type` if not given),
 {"raw": "text"} and {"base64": "..."} are sent as they are, {"gate": "x"} waits for `open("x")`,
 {"stall": seconds} is silent, {"cut": true} closes in the middle of the answer, {"reset": true}
-breaks the connection, {"hold": true} keeps it open until the client hangs up.
+breaks the connection, {"hold": true} keeps it open until the client hangs up. Status and headers
+go out before the first byte that a step sends, not earlier.
 """
 
 from __future__ import annotations

@@ -63,6 +63,8 @@ class Handler(BaseHTTPRequestHandler):
     def __init__(self, stage: Stage, *args: Any) -> None:
         self._stage = stage
         self._at_once = MOST_BODY
+        self._exchange: Mapping[str, Any] = {}
+        self._has_begun = False
         super().__init__(*args)
 
     def log_message(self, format: str, *args: Any) -> None:
@@ -81,12 +83,7 @@ class Handler(BaseHTTPRequestHandler):
         request = Request(self.command, self.path, headers, self.rfile.read(size))
         exchange = self._stage.next_exchange(request)
         self._at_once = exchange.get("bytes_at_once", MOST_BODY)
-        self.send_response_only(exchange.get("status", 200))
-        given = {"content-type": "text/event-stream", "date": self.date_time_string()}
-        given.update({name.lower(): text for name, text in exchange.get("headers", {}).items()})
-        for name, text in {**given, "transfer-encoding": "chunked"}.items():
-            self.send_header(name, text)
-        self.end_headers()
+        self._exchange, self._has_begun = exchange, False
         if "answer" in exchange:
             steps = answer_steps(self.path, exchange["answer"])
         else:
@@ -94,12 +91,26 @@ class Handler(BaseHTTPRequestHandler):
         end = exchange.get("line_end", "\n")
         try:
             if all(self._play(step, end) for step in steps):
+                self._begin()
                 self.wfile.write(b"0\r\n\r\n")
             else:
                 self.close_connection = True
         except OSError:
             self._stage.hung_up()
             self.close_connection = True
+
+    def _begin(self) -> None:
+        """Send status and headers, before the first byte of the answer and not earlier."""
+        if self._has_begun:
+            return
+        self._has_begun = True
+        self.send_response_only(self._exchange.get("status", 200))
+        given = {"content-type": "text/event-stream", "date": self.date_time_string()}
+        more = self._exchange.get("headers", {})
+        given.update({name.lower(): text for name, text in more.items()})
+        for name, text in {**given, "transfer-encoding": "chunked"}.items():
+            self.send_header(name, text)
+        self.end_headers()
 
     # region: step
     def _play(self, step: Mapping[str, Any], end: str) -> bool:
@@ -128,6 +139,7 @@ class Handler(BaseHTTPRequestHandler):
     # endregion
 
     def _write(self, data: bytes) -> None:
+        self._begin()
         for at in range(0, len(data), self._at_once):
             part = data[at : at + self._at_once]
             self.wfile.write(b"%x\r\n%s\r\n" % (len(part), part))

@@ -7,10 +7,13 @@ ValueError before anything is sent.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
+import select
 import signal
+import socket
 import ssl
 import subprocess
 import sys
@@ -403,10 +406,8 @@ def test_a_proxy_of_the_environment_is_used_and_no_proxy_is_heeded(
     model = ResponsesModel(Endpoint("http://provider.invalid/v1", KEY), "scripted")
     assert model.respond(GO, ()).content == "Hello from the scripted endpoint."
     assert proxy.requests[0].path == "http://provider.invalid/v1/responses"
-    monkeypatch.setenv("no_proxy", "127.0.0.1")
-    server = serve("text")
-    model_of(server).respond(GO, ())
-    assert len(server.requests) == 1
+    monkeypatch.setenv("no_proxy", "provider.invalid")
+    assert "no connection to provider.invalid" in failure(model).message
 
 
 def test_no_server_is_a_failure_that_may_pass() -> None:
@@ -510,3 +511,99 @@ def test_importing_an_adapter_does_not_import_httpx() -> None:
     code = "import sys, curriculum.providers.responses; print('httpx' in sys.modules)"
     run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert run.stdout == "False\n", run.stderr
+
+
+class Tunnel:
+    """A proxy for one CONNECT request: passes the bytes on, and keeps the request."""
+
+    def __init__(self) -> None:
+        self.request = b""
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.address = f"127.0.0.1:{self._listener.getsockname()[1]}"
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+
+    def __enter__(self) -> Tunnel:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._thread.join(10)
+        self._listener.close()
+
+    def _serve(self) -> None:
+        client, _ = self._listener.accept()
+        with client, contextlib.suppress(OSError):
+            while b"\r\n\r\n" not in self.request:
+                self.request += client.recv(4096)
+            port = self.request.split()[1].decode().rpartition(":")[2]
+            with socket.create_connection(("127.0.0.1", int(port)), 10) as server:
+                client.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
+                other = {client: server, server: client}
+                while True:
+                    for ready in select.select([client, server], [], [], 10)[0]:
+                        data = ready.recv(65536)
+                        if not data:
+                            return
+                        other[ready].sendall(data)
+
+
+def test_tls_goes_through_a_proxy_end_to_end(
+    safe_server: ScriptedEndpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(CERTIFICATES / "server.pem"))
+    url = safe_server.url.replace("127.0.0.1", "provider.invalid")
+    with Tunnel() as tunnel:
+        monkeypatch.setenv("https_proxy", f"user:pass@{tunnel.address}")
+        turn = ResponsesModel(Endpoint(url, KEY), "scripted").respond(GO, ())
+    assert turn.content == "Hello from the scripted endpoint."
+    assert tunnel.request.startswith(b"CONNECT provider.invalid:")
+    assert b"Proxy-Authorization: Basic dXNlcjpwYXNz" in tunnel.request
+    assert KEY.encode() not in tunnel.request
+
+
+@pytest.mark.parametrize(
+    "proxy", ["socks5://secret@host:1", "ftp://secret@host", "http://secret@[::1"]
+)
+def test_a_proxy_that_cannot_be_used_is_told_without_its_password(
+    monkeypatch: pytest.MonkeyPatch, proxy: str
+) -> None:
+    monkeypatch.setenv("http_proxy", proxy)
+    fault = failure(ResponsesModel(Endpoint("http://provider.invalid/v1", KEY), "scripted"))
+    assert type(fault) is ModelError
+    assert "NO_PROXY" in fault.message
+    assert "secret" not in fault.message
+
+
+def test_what_is_on_this_computer_needs_no_proxy(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    assert model_of(serve("text")).respond(GO, ()).content
+    local = serve("text").url.replace("127.0.0.1", "localhost")
+    assert ResponsesModel(Endpoint(local, KEY), "scripted").respond(GO, ()).content
+
+
+def test_a_server_that_speaks_no_http_is_told_apart() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def answer_garbage() -> None:
+            client, _ = listener.accept()
+            with client:
+                client.recv(65536)
+                client.sendall(b"\x1b[31mSSH-2.0\r\n\r\n")
+
+        thread = threading.Thread(target=answer_garbage, daemon=True)
+        thread.start()
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
+        fault = failure(ResponsesModel(Endpoint(url, KEY), "scripted"))
+        thread.join(10)
+    assert isinstance(fault, TransientModelError)
+
+
+@pytest.mark.parametrize("steps", [[{"cut": True}], [{"reset": True}]])
+def test_a_server_that_hangs_up_without_an_answer_may_pass(
+    serve: Serve, steps: list[Event]
+) -> None:
+    fault = failure_of(serve, {"send": steps})
+    assert isinstance(fault, TransientModelError)
+    assert "broke the connection" in fault.message
