@@ -1,4 +1,4 @@
-"""How every demo shows its run: the final text, then the trace, one event a line."""
+"""How every demo shows its run: what it has to tell, the final text, the trace by the line."""
 
 from __future__ import annotations
 
@@ -7,16 +7,21 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from curriculum.core.loop import RunResult
 
 
-def show(result: RunResult) -> None:
-    """Print the run. A reader that closes the pipe early (`| head`) ends the program quietly."""
+def show(result: RunResult, before: Sequence[str] = ()) -> None:
+    """Print the run, and before it the lines that the demo has to tell.
+
+    A reader that closes the pipe early (`| head`) ends the program quietly.
+    """
     out = sys.stdout
     if hasattr(out, "reconfigure"):
         out.reconfigure(encoding="utf-8", newline="\n")  # a trace is UTF-8 with LF in any locale
     try:
-        out.write(result.final_text + "\n")
+        out.writelines(f"{line}\n" for line in (*before, result.final_text))
         out.writelines(event.to_line() for event in result.events)
         out.flush()
     except BrokenPipeError:

@@ -6,6 +6,7 @@ directory is used instead, and kept, so that the file can be looked at.
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import tempfile
@@ -36,18 +37,17 @@ COMMAND = '{"command":"echo to be or not to be | wc -w"}'
 
 # region: look
 class Onlooker:
-    """Stands at each seam and says what is on disk at that moment: it opens the file anew."""
+    """Stands at each seam and notes what is on disk at that moment: it opens the file anew."""
 
     def __init__(self, path: str) -> None:
         self._path = path
+        self.seen: list[str] = []
 
     def look(self, moment: str) -> None:
-        """Print the kinds of the records in the file."""
-        import json
-
+        """Note the kinds of the records in the file."""
         with open(self._path, "rb") as file:
             kinds = [json.loads(line)["kind"] for line in file]
-        print(f"{moment:<21} on disk: {' '.join(kinds)}")
+        self.seen.append(f"{moment:<21} on disk: {' '.join(kinds)}")
 
 
 # endregion
@@ -118,7 +118,7 @@ def run(home: str) -> AgentRunner:
         runner.start(store.session_id)
         result = runner.run(PROMPT)
         onlooker.look("at the end")
-    show(result)
+    show(result, before=onlooker.seen)
     return runner
 
 

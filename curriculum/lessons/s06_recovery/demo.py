@@ -25,7 +25,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from curriculum.core.loop import RunResult
     from curriculum.core.tools import RunningCall
 
 SESSION = "session-1"
@@ -109,29 +108,30 @@ def first_turn(home: str, outbox: str, sent: Callable[[], None]) -> None:
 # endregion
 
 
-def describe(home: str, outbox: str, store: SessionStore | None = None) -> None:
-    """Print what was sent, what is on disk, and what of it the model would be shown."""
+def describe(home: str, outbox: str) -> list[str]:
+    """Two lines: what was sent, and what is on disk."""
     with open(outbox) as file:
-        print("sent:", " ".join(file.read().split()))
+        sent = file.read().split()
     with open(os.path.join(home, "sessions", f"{SESSION}.jsonl"), "rb") as file:
-        print("on disk:", " ".join(json.loads(line)["kind"] for line in file))
-    if store:
-        roles = [message.role for message in store.replay.messages]
-        print("replayed:", " ".join(roles) or "nothing")
+        kinds = [json.loads(line)["kind"] for line in file]
+    return [f"sent: {' '.join(sent)}", f"on disk: {' '.join(kinds)}"]
+
+
+def replayed(store: SessionStore) -> str:
+    """A line: what of it the model would be shown."""
+    roles = [message.role for message in store.replay.messages]
+    return f"replayed: {' '.join(roles) or 'nothing'}"
 
 
 # region: rules
-def look_with_completed_only(home: str, outbox: str) -> None:
+def look_with_completed_only(home: str, outbox: str) -> list[str]:
     """Rule one: a turn that did not complete stays in the file; the user is told, the model not."""
-    print("\n-- rule completed-only")
     with SessionStore.open(home, SESSION, rule="completed-only", clock=GoldenClock()) as store:
-        describe(home, outbox, store)
-        print(store.replay.notice)
+        return [*describe(home, outbox), replayed(store), store.replay.notice]
 
 
-def go_on_with_evidence(home: str, outbox: str) -> AgentRunner:
+def go_on_with_evidence(home: str, outbox: str, told: list[str]) -> AgentRunner:
     """Rule two: the model reads what is known; the user acknowledges what is not; it goes on."""
-    print("\n-- rule with-evidence")
     model = ScriptedModel(
         [
             ModelTurn("Only Grace is left.", tool_calls=(letter("call-3", "Grace"),)),
@@ -141,7 +141,7 @@ def go_on_with_evidence(home: str, outbox: str) -> AgentRunner:
     recorder = Recorder.golden()
     recorder.ids.next("turn")  # turn-1 is in the file
     with SessionStore.open(home, SESSION, rule="with-evidence", clock=GoldenClock()) as store:
-        describe(home, outbox, store)
+        told += [*describe(home, outbox), replayed(store)]
         runner = AgentRunner(
             model,
             ToolBox([Send(outbox)], granted=["send"]),
@@ -152,13 +152,12 @@ def go_on_with_evidence(home: str, outbox: str) -> AgentRunner:
         runner.start(store.session_id, resumed_from=store.session_id)
         show_recovery(recorder, store)
         for outcome in store.unacknowledged:
-            print(f"acknowledged: nobody knows what came of {outcome.call.call_id}")
+            told.append(f"acknowledged: nobody knows what came of {outcome.call.call_id}")
             store.acknowledge(outcome, by="user")
             show_acknowledgement(recorder, outcome, by="user")
-        result: RunResult = runner.run(LOOKED)
-    describe(home, outbox)
-    print()
-    show(result)
+        result = runner.run(LOOKED)
+    told += [*describe(home, outbox), ""]
+    show(result, before=told)
     return runner
 
 
@@ -171,11 +170,11 @@ def main() -> AgentRunner:
     with tempfile.TemporaryDirectory() as folder:
         home, copy, outbox = (os.path.join(folder, name) for name in ("home", "copy", "outbox"))
         run_and_be_killed(home, outbox)
-        print("-- killed")
-        describe(home, outbox)
+        told = ["-- killed", *describe(home, outbox)]
         shutil.copytree(home, copy)  # so that each rule meets the same wreck
-        look_with_completed_only(copy, outbox)
-        return go_on_with_evidence(home, outbox)
+        told += ["", "-- rule completed-only", *look_with_completed_only(copy, outbox)]
+        told += ["", "-- rule with-evidence"]
+        return go_on_with_evidence(home, outbox, told)
 
 
 # endregion
