@@ -199,7 +199,7 @@ def test_what_could_not_be_read_back_is_not_written(
     assert store.append(Record("user_input", "turn-1", {"content": "x"})) == 1, "it goes on"
 
 
-@pytest.mark.parametrize("depth", [61, 62, 100_000])
+@pytest.mark.parametrize("depth", [61, 62, 63, 300, 100_000])
 def test_an_opaque_value_nests_as_deep_as_can_be_read_back(depth: int, tmp_path: Path) -> None:
     opaque: Any = '"[{\\'
     for _ in range(depth):
