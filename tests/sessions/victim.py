@@ -1,9 +1,9 @@
 """A process that is killed at a chosen step: it forks a child for each job and reports its end.
 
-A job is one JSON line: home, calls, what ("run" or "recover"), step (which step of the disk or of
-the tool, from 1), phase ("after", or "half": of a write; of any other step nothing) and loss: what the machine makes
-of bytes that were not synced ("kept", "vanish", "zeros"). The answer is {"signal": n} or
-{"exit": n}. In `<home>/kept` stands how many records `append` has returned for.
+A job is one JSON line: home, calls, what ("run" or "recover"), step (of the disk or of the tool,
+from 1), phase ("after", or "half" of a write; of any other step half is nothing) and loss: what
+the machine makes of bytes that were not synced ("kept", "vanish", "zeros"). The answer is
+{"signal": n} or {"exit": n}. In `<home>/kept` stands how many records `append` has returned for.
 """
 
 from __future__ import annotations
