@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     Outcome = ToolResult | Exception
     Work = Callable[[], Outcome]
 
+POLL_SECONDS = 0.1  # how late Ctrl+C may be noticed
 NEVER_RAN = ToolResult(
     "failed", reason="cancelled", notes=("cancelled before it did anything; nothing ran",)
 )
@@ -116,10 +117,12 @@ def _wait(threads: Sequence[threading.Thread], ended: Sequence[threading.Event])
     """Wait for every call that began, then for its thread.
 
     An interrupted `Thread.join` takes the thread for ended (CPython 3.11), so the calls say
-    themselves that they have.
+    themselves that they have. A signal that comes just before the wait does not end it, so the
+    wait is cut into pieces.
     """
     begun = [n for n, thread in enumerate(threads) if thread.ident is not None]
     for n in begun:
-        ended[n].wait()
+        while not ended[n].wait(POLL_SECONDS):
+            pass
     for n in begun:
         threads[n].join()
