@@ -321,3 +321,32 @@ def test_the_header_names_model_and_harness_in_the_export(tmp_path: Path) -> Non
     assert start["model"] == "m-1"
     assert start["harness"] == {"name": "mino", "version": "0.4"}
     assert start["config"] == {"max_turns": 3}
+
+
+def comparable(events: Sequence[dict[str, object]]) -> list[tuple[object, ...]]:
+    """What a live trace and an export have in common: all but times, ids and what is not kept."""
+    left_out = ("session.start", "journal.append", "session.stop")
+    told: list[tuple[object, ...]] = []
+    for event in events:
+        payload = event["payload"]
+        assert isinstance(payload, dict)
+        if event["type"] not in left_out:
+            known = {key: payload[key] for key in payload if key != "stop"}
+            told.append((event["type"], event["actor"], event["parent_id"], known))
+    return told
+
+
+def test_an_export_tells_what_the_live_trace_told(tmp_path: Path) -> None:
+    with create(tmp_path) as store:
+        runner = runner_of(store, ScriptedModel(script(3)), Marker(tmp_path / "marks"))
+        live = [json.loads(event.to_line()) for event in runner.run("go").events]
+    # Parents are named by event ids, and the live trace has events between that are not exported.
+    kept = [event for event in live if event["type"] != "journal.append"]
+    names = {event["event_id"]: f"event-{number}" for number, event in enumerate(kept, 1)}
+    earlier = ""
+    for event in live:
+        earlier = names.get(event["event_id"], earlier)
+        names[event["event_id"]] = earlier
+    for event in kept:
+        event["parent_id"] = names.get(event["parent_id"])
+    assert comparable(export(tmp_path)) == comparable(kept)
