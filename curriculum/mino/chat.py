@@ -167,7 +167,7 @@ class Chat:
             say("It had started when mino ended. It may have taken effect; it was not run again.")
             self._signals.begin_turn()
             try:
-                known = self._asker.confirm("Go on, with this outcome unknown? [y/N] ")
+                known = self._asker.confirm("Go on, with this outcome unknown? [y/N]")
             except KeyboardInterrupt:
                 known = False
                 self._screen.blank()

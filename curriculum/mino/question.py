@@ -18,8 +18,8 @@ from curriculum.mino.screen import Screen
 from curriculum.mino.signals import TerminatedError
 from curriculum.mino.terminal import Terminal
 
-QUESTION = "Approve this operation? [y/N] "
-MORE = "More of it follows: Enter shows it, n refuses. "
+QUESTION = "Approve this operation? [y/N]"
+MORE = "More of it follows: Enter shows it, n refuses."
 LABELS = {
     "command": "Command",
     "directory": "Directory",
@@ -70,7 +70,7 @@ class Asker:
 
     def _answer(self, question: str) -> str | None:
         self._screen.label(question, "bold")
-        answer = self._terminal.read_answer()
+        answer = self._terminal.read_answer(lambda: self._screen.text(" "))
         if answer is None:
             self._screen.end()
         self._screen.typed()

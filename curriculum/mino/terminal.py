@@ -13,6 +13,7 @@ import contextlib
 import os
 import sys
 import termios
+from collections.abc import Callable
 
 from curriculum.mino.signals import Signals, TerminatedError
 
@@ -66,15 +67,17 @@ class Terminal:
             self._readline.add_history(line)
 
     # region: answer
-    def read_answer(self) -> str | None:
+    def read_answer(self, ready: Callable[[], None]) -> str | None:
         """One whole line typed from now on; None at the end of input.
 
-        Call it when the question is on the screen. Type-ahead is thrown away before, the tail of a
-        pasted text afterwards. Raises KeyboardInterrupt and TerminatedError.
+        Call it when the question is on the screen. Type-ahead is thrown away first, then `ready`
+        is called; the tail of a pasted text is thrown away afterwards. Raises KeyboardInterrupt
+        and TerminatedError.
         """
         with self._signals.waiting():
             try:
                 termios.tcsetattr(self._fd, termios.TCSAFLUSH, self._settings)
+                ready()
                 line = b""
                 while not line.endswith(b"\n"):
                     data = os.read(self._fd, READ_BYTES)

@@ -89,8 +89,20 @@ class Person:
 
     def answer(self, line: str, times: int = 1) -> None:
         """Answer the question, once it is there."""
-        self.see(QUESTION, times)
+        self.asked(QUESTION, times)
         self.type(line + "\r")
+
+    def asked(self, question: str = QUESTION, times: int = 1) -> str:
+        """Wait until the question is on the screen and takes an answer; the whole screen.
+
+        The blank behind it comes when what was typed before has been thrown away.
+        """
+        self.see(question, times)
+        self.wait(lambda: self.screen.cursor.x == len(self._last_row()) + 1, "room for an answer")
+        return self.text()
+
+    def _last_row(self) -> str:
+        return self.text().rpartition("\n")[2]
 
     def see(self, wanted: str, times: int = 1, last: bool = False) -> str:
         """Wait until the text is on the screen (`last`: in its last row); the whole screen."""

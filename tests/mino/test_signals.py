@@ -82,7 +82,7 @@ def test_e8_ctrl_c_at_the_question_runs_nothing_and_ends_the_turn(desk: Desk) ->
     exchanges = (calls("touch ran", "touch ran2"), says("Second."))
     with script(*exchanges) as server, desk.person(server) as person:
         person.say("first")
-        person.see(QUESTION)
+        person.asked()
         person.type(CTRL_C)
         person.see("[Turn cancelled: ")
         assert person.text().count("[Tool result: not_executed]") == 2
@@ -162,7 +162,7 @@ def test_b10_a_signal_at_the_prompt_is_in_the_exit_code(desk: Desk, number: sign
 def test_a_signal_at_the_question_runs_nothing(desk: Desk) -> None:
     with script(calls("touch ran")) as server, desk.person(server) as person:
         person.say("first")
-        person.see(QUESTION)
+        person.asked()
         person.send(signal.SIGTERM)
         assert person.leave() == 143
         assert "Traceback" not in person.text()
@@ -190,7 +190,7 @@ def test_a_closed_terminal_leaves_a_whole_file_and_no_child(desk: Desk, stage: s
         if stage == "silent":
             person.wait(lambda: len(server.requests) == 1, "request")
         elif stage == "question":
-            person.see(QUESTION)
+            person.asked()
         elif stage == "command":
             person.answer("y")
             shell = sleeping_shell(person, desk)
@@ -212,6 +212,7 @@ def test_b13_no_dead_child_is_left_behind(desk: Desk) -> None:
                 f"question {number}",
             )
             person.see("\n" + QUESTION, last=True)
+            person.asked()
             person.type("y\r")
         person.see("Assistant> Done.")
         children = Path(f"/proc/{person.process.pid}/task/{person.process.pid}/children")
@@ -229,7 +230,7 @@ def test_b14_killed_in_a_command_it_is_unknown_and_acknowledged_and_never_run_ag
             person.answer("y")
             assert person.leave() == 128 + signal.SIGKILL
         with desk.person(server, "--resume") as person:
-            shown = person.see("Go on, with this outcome unknown? [y/N]")
+            shown = person.asked("Go on, with this outcome unknown? [y/N]")
             assert "An interrupted turn was closed" in shown.split("mino 0.")[0]
             assert f'Command: "{command}"' in shown
             person.type("y\r")
@@ -252,7 +253,7 @@ def test_an_outcome_that_is_not_acknowledged_keeps_the_session_as_it_is(desk: De
             person.leave()
         for answer in ("\r", "n\r", CTRL_C, "\x04"):
             with desk.person(server, "--resume") as person:
-                person.see("Go on, with this outcome unknown? [y/N]")
+                person.asked("Go on, with this outcome unknown? [y/N]")
                 person.type(answer)
                 assert person.leave() == 3
         before = desk.sessions[0].read_bytes()
