@@ -12,26 +12,21 @@ import gc
 import json
 import sqlite3
 import sys
-from pathlib import Path
 from typing import TypeVar
 
 from curriculum.trace.codes import WORST_FIRST, Verdict
 from curriculum.trace.engines import Engine
 from curriculum.trace.inputs import (
     IO_FAULT,
-    NO_INPUT,
-    USAGE,
     RefusedError,
     Source,
     get_engine,
     open_source,
-    reason,
+    read_secrets,
     shown_progress,
 )
 from curriculum.trace.report import as_json, as_text, shown_name
 from curriculum.trace.validate import DEFAULT_LIMIT, Options, Report, validate
-
-SHORTEST_SECRET = 4
 
 Parser = TypeVar("Parser", bound=argparse.ArgumentParser)
 
@@ -84,9 +79,8 @@ def _count(text: str) -> int:
 def run(arguments: argparse.Namespace) -> int:
     """Validate each file; returns the exit code."""
     try:
-        options = Options(
-            is_strict=arguments.strict, secrets=_secrets(arguments), limit=arguments.max_errors
-        )
+        secrets = read_secrets(arguments.secret_file, arguments.canary)
+        options = Options(is_strict=arguments.strict, secrets=secrets, limit=arguments.max_errors)
         engine = get_engine(arguments.engine)
     except RefusedError as refused:
         return _complain(str(refused), refused.exit_code)
@@ -116,23 +110,6 @@ def _show(name: str, report: Report, format: str) -> None:
     for line in as_text(name, report):
         print(line)
     sys.stdout.flush()
-
-
-def _secrets(arguments: argparse.Namespace) -> tuple[str, ...]:
-    """The planted secrets. Raises RefusedError for one that would be found by chance."""
-    secrets = list(arguments.canary)
-    for name in arguments.secret_file:
-        try:
-            secrets += filter(None, Path(name).read_text("utf-8").splitlines())
-        except OSError as fault:
-            raise RefusedError(f"{shown_name(name)}: {reason(fault)}", NO_INPUT) from None
-        except UnicodeDecodeError:
-            raise RefusedError(f"{shown_name(name)}: the secrets are not UTF-8", NO_INPUT) from None
-    if any(len(secret) < SHORTEST_SECRET for secret in secrets):
-        raise RefusedError(f"a secret has at least {SHORTEST_SECRET} characters", USAGE)
-    if any("\ud800" <= char <= "\udfff" for secret in secrets for char in secret):
-        raise RefusedError("a secret is not UTF-8", USAGE)
-    return tuple(secrets)
 
 
 def _validate_file(name: str, engine: Engine, options: Options) -> Report:

@@ -9,14 +9,16 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 from curriculum.trace.engines import Engine, MissingLibraryError, make_engine
 from curriculum.trace.report import shown_name
 
 USAGE, BAD_DATA, NO_INPUT, UNAVAILABLE, IO_FAULT = 64, 65, 66, 69, 74
+SHORTEST_SECRET = 4
 PATIENCE_SECONDS = 1.0
 MEGABYTE = 1_000_000
 # What every command that reads events may end with, for its --help.
@@ -83,6 +85,26 @@ def reason(fault: OSError | ValueError) -> str:
     if isinstance(fault, OSError):
         return (fault.strerror or str(fault)).lower()
     return str(fault)
+
+
+def read_secrets(files: Iterable[str], given: Iterable[str] = ()) -> tuple[str, ...]:
+    """Secrets: those given and those in files, one a line. Raises RefusedError.
+
+    One that would be found by chance is refused.
+    """
+    secrets = list(given)
+    for name in files:
+        try:
+            secrets += filter(None, Path(name).read_text("utf-8").splitlines())
+        except (OSError, ValueError) as fault:
+            is_text = not isinstance(fault, UnicodeDecodeError)
+            why = reason(fault) if is_text else "the secrets are not UTF-8"
+            raise RefusedError(f"{shown_name(name)}: {why}", NO_INPUT) from None
+    if any(len(secret) < SHORTEST_SECRET for secret in secrets):
+        raise RefusedError(f"a secret has at least {SHORTEST_SECRET} characters", USAGE)
+    if any("\ud800" <= char <= "\udfff" for secret in secrets for char in secret):
+        raise RefusedError("a secret is not UTF-8", USAGE)
+    return tuple(secrets)
 
 
 class Progress:

@@ -17,8 +17,10 @@ GOOD = GOLDEN / "s04_approvals.jsonl"
 READERS = {
     "stats": ["stats", "FILE"],
     "diff": ["diff", "FILE", str(GOOD)],
+    "redact": ["redact", "FILE"],
+    "redact-check": ["redact", "FILE", "--check"],
 }
-ALL = pytest.mark.parametrize("words", READERS.values(), ids=READERS)
+ALL = pytest.mark.parametrize("words", READERS.values(), ids=list(READERS))
 
 
 def words_for(words: list[str], file: str | Path) -> list[str]:
@@ -32,7 +34,8 @@ def test_every_command_is_here() -> None:
 
 def refused(words: list[str], file: str | Path, data: bytes = b"") -> tuple[int, str]:
     done = run(*words_for(words, file), data=data)
-    assert done.stdout == ""
+    if words != READERS["redact"]:  # a filter has written what came before
+        assert done.stdout == ""
     assert len(done.stderr.splitlines()) == 1, done.stderr
     assert done.stderr.startswith(f"{words[0]}: ")
     return done.returncode, done.stderr

@@ -1,0 +1,168 @@
+"""`python -m curriculum.trace redact FILE`: a trace fit to be shared; `--check` for CI."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TextIO, TypeVar
+
+from curriculum.core.errors import TraceError
+from curriculum.trace.engines import Engine
+from curriculum.trace.events import open_events
+from curriculum.trace.inputs import (
+    BAD_DATA,
+    EXIT_CODES,
+    USAGE,
+    RefusedError,
+    get_engine,
+    read_secrets,
+)
+from curriculum.trace.redact import Held, Redactor, to_line
+from curriculum.trace.report import shown_name
+from curriculum.trace.schema import OTHER
+from curriculum.trace.secret_rules import SecretRules
+
+Parser = TypeVar("Parser", bound=argparse.ArgumentParser)
+
+
+def add_parser(commands: argparse._SubParsersAction[Parser]) -> None:
+    """Add the `redact` subcommand."""
+    parser = commands.add_parser(
+        "redact",
+        help="mask secrets, so that a trace can be shared",
+        description="Mask secrets: known values, values under key names, shapes of keys. What no "
+        "rule knows stays: read a trace before you share it.",
+        epilog="Exit code: 0 written, or with --check nothing to mask; with --check 1 there is; "
+        + EXIT_CODES,
+    )
+    parser.add_argument("files", nargs="+", metavar="FILE", help="a trace; - is standard input")
+    parser.add_argument("--output", metavar="FILE", help="where to write (default: the terminal)")
+    parser.add_argument(
+        "--check", action="store_true", help="write nothing, only say what is found"
+    )
+    parser.add_argument(
+        "--secret-file",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="known secrets, one a line",
+    )
+    parser.add_argument(
+        "--secret-env",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="an environment variable that holds a known secret",
+    )
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Redact or check; returns the exit code. Raises RefusedError."""
+    if not arguments.check and len(arguments.files) > 1:
+        raise RefusedError("one file at a time, or --check for many", USAGE)
+    if arguments.check and arguments.output:
+        raise RefusedError("--check writes nothing; leave out --output", USAGE)
+    given = [_from_environment(name) for name in arguments.secret_env]
+    rules = SecretRules(read_secrets(arguments.secret_file, given))
+    engine = get_engine()
+    try:
+        if arguments.check:
+            found = [_check(name, rules, engine) for name in arguments.files]
+            return 1 if any(found) else 0
+        with _open_output(arguments.output) as sink:
+            _write(arguments.files[0], rules, engine, sink)
+    except RefusedError as refused:  # its words may quote the line
+        raise RefusedError(_without_secrets(str(refused), rules), refused.exit_code) from None
+    return 0
+
+
+def _without_secrets(text: str, rules: SecretRules) -> str:
+    for span in reversed(rules.find(text)):
+        text = f"{text[: span.start]}[REDACTED:{span.rule}]{text[span.end :]}"
+    return text
+
+
+def _from_environment(name: str) -> str:
+    secret = os.environ.get(name)
+    if not secret:
+        raise RefusedError(f"the environment has no {name!a}", USAGE)
+    return secret
+
+
+def _redacted(name: str, rules: SecretRules, engine: Engine) -> Iterator[tuple[Held, int]]:
+    """Each event and how many bytes cannot be read behind the last (0 until then)."""
+    redactor = Redactor(rules)
+    with open_events(name, engine) as events:
+        for event in events:
+            for held in redactor.take(event):
+                yield held, 0
+        for held in redactor.finish():
+            yield held, 0
+        if events.torn_bytes:
+            yield Held({}, events.line + 1), events.torn_bytes
+
+
+def _check(name: str, rules: SecretRules, engine: Engine) -> int:
+    count = 0
+    for held, torn in _redacted(name, rules, engine):
+        found = held.found
+        if torn:
+            found = [("", f"{torn} bytes without LF, which cannot be checked")]
+        for pointer, mask in found:
+            count += 1
+            print(f"{shown_name(name)}: line {held.line}: {ascii(pointer)[1:-1]} {mask}")
+    if not count:
+        print(f"{shown_name(name)}: nothing to mask")
+    return count
+
+
+def _write(name: str, rules: SecretRules, engine: Engine, sink: TextIO) -> None:
+    counts: Counter[str] = Counter()
+    shapes = engine.judges
+    for held, torn in _redacted(name, rules, engine):
+        if torn:
+            print(f"redact: the last {torn} bytes have no LF and are left out", file=sys.stderr)
+            continue
+        if held.found:
+            counts.update(mask.split(":")[1] for _, mask in held.found)
+            judge = shapes.get(held.event.get("type", OTHER), shapes[OTHER])
+            if not judge.is_valid(held.event):
+                pointer = held.found[0][0]
+                raise RefusedError(
+                    f"line {held.line}: a secret stands at {ascii(pointer)[1:-1]}, where no mask "
+                    "may stand; the trace cannot be shared",
+                    BAD_DATA,
+                )
+        try:
+            sink.write(to_line(held.event))
+        except TraceError as fault:
+            raise RefusedError(f"line {held.line}: {fault}", BAD_DATA) from None
+    masks = ", ".join(f"{rule} {count}" for rule, count in sorted(counts.items()))
+    total = sum(counts.values())
+    said = f"{total} mask{'' if total == 1 else 's'}" + (f" ({masks})" if masks else "")
+    sink.flush()
+    print(f"redact: {said}", file=sys.stderr)
+
+
+@contextmanager
+def _open_output(name: str | None) -> Iterator[TextIO]:
+    """Where the trace goes. A file appears whole or not at all, readable by its owner only."""
+    if name is None:
+        yield sys.stdout
+        return
+    target = Path(name)
+    handle, made = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with open(handle, "w", encoding="utf-8", newline="\n") as file:
+            yield file
+        os.replace(made, target)
+    except BaseException:
+        os.unlink(made)
+        raise
