@@ -54,8 +54,8 @@ class DeadlineToken(CancelToken):
         if self.by is None and self._parent and self._parent.cancelled:
             self.by = self._parent.by
         if self.by is None and self._clock.read()[1] >= self._end_us:
+            self.expired = True  # first: whoever sees `by` in another thread sees the reason too
             self.by = "policy"
-            self.expired = True
         return self.by is not None
 
     def cancel(self, by: CancelledBy = "user") -> None:

@@ -124,8 +124,9 @@ def _request(
     breaker: StreamingModel, abandon: bool
 ) -> tuple[list[str | Retry | ModelTurn], Exception | None]:
     seen: list[str | Retry | ModelTurn] = []
-    stream = breaker.stream((Message("user", "go"),), [])
+    stream: Iterator[str | Retry | ModelTurn] = iter(())
     try:
+        stream = breaker.stream((Message("user", "go"),), [])
         for item in stream:
             seen.append(item)
             if abandon or isinstance(item, ModelTurn):
