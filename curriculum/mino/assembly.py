@@ -19,9 +19,11 @@ from curriculum.core.retry import RetryingModel, RetryPolicy
 from curriculum.core.seams import CancelToken
 from curriculum.core.tools import ToolBox
 from curriculum.core.trace import Event, Recorder, SystemClock
+from curriculum.core.visible import quote
 from curriculum.core.waiting import SystemWaiter
 from curriculum.mino.config import Settings
 from curriculum.mino.instructions import Instructions
+from curriculum.sessions.errors import SessionNotFoundError
 from curriculum.sessions.ids import known_ids, resolve_prefix
 from curriculum.sessions.listing import list_sessions
 from curriculum.sessions.observe import show_acknowledgement, show_recovery
@@ -50,10 +52,13 @@ def open_session(settings: Settings, resume: str | None) -> SessionStore:
             "max_turns": MAX_REQUESTS,
         }
         return SessionStore.create(settings.home, about=about, rule=settings.replay, clock=clock)
-    if resume == NEWEST and (sessions := list_sessions(settings.home)):
+    if resume != NEWEST:
+        session_id = resolve_prefix(resume, known_ids(settings.home))
+    elif sessions := list_sessions(settings.home):
         session_id = sessions[0].session_id
     else:
-        session_id = resolve_prefix(resume, known_ids(settings.home))
+        where = quote(settings.home)
+        raise SessionNotFoundError(f"there are no sessions in {where} to go on with")
     return SessionStore.open(settings.home, session_id, rule=settings.replay, clock=clock)
 
 

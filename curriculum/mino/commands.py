@@ -12,7 +12,7 @@ from curriculum import __version__
 from curriculum.core.visible import escape
 from curriculum.mino import exits
 from curriculum.mino.config import OPTIONAL_FIELDS, ConfigError, find_home, read_settings
-from curriculum.sessions.errors import SessionError
+from curriculum.sessions.errors import SessionError, SessionIdError
 from curriculum.sessions.replay import RULES
 
 ABOUT = "A terminal agent: it asks before it runs a command, and keeps every step."
@@ -107,6 +107,8 @@ def run_command(arguments: list[str]) -> int:
     except KeyboardInterrupt:
         return exits.INTERRUPTED
     except ConfigError as fault:
+        return _complain(str(fault), exits.USAGE)
+    except SessionIdError as fault:
         return _complain(str(fault), exits.USAGE)
     except SessionError as fault:
         return _complain(str(fault), exits.NO_SESSION)

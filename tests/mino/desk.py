@@ -59,7 +59,7 @@ class Desk:
         """`mino ARGUMENTS` without a terminal."""
         more.setdefault("stdin", subprocess.DEVNULL)
         more.setdefault("cwd", self.project)
-        return subprocess.run(
+        ran = subprocess.run(
             [sys.executable, "-m", "curriculum.mino", *arguments],
             env=dict(env if env is not None else self.environment),
             capture_output=True,
@@ -67,6 +67,9 @@ class Desk:
             timeout=60,
             **more,
         )
+        assert KEY not in ran.stdout + ran.stderr
+        assert "Traceback" not in ran.stderr, ran.stderr
+        return ran
 
     @property
     def sessions(self) -> list[Path]:
