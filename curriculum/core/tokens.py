@@ -81,13 +81,13 @@ class MeasuredModel:
     """A model whose usage reports correct a counter; all else passes through."""
 
     def __init__(self, model: Model | StreamingModel, counter: TokenCounter) -> None:
-        self._model = model
+        self.model = model
         self._counter = counter
 
     def stream(
         self, messages: Sequence[Message], tools: Descriptors
     ) -> Iterator[str | Retry | ModelTurn]:
-        for item in stream_turn(self._model, messages, tools):
+        for item in stream_turn(self.model, messages, tools):
             if isinstance(item, ModelTurn) and item.usage:
                 self._counter.observe(messages, item.usage.input_tokens)
             yield item

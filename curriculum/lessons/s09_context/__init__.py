@@ -1,0 +1,1 @@
+"""s09: what the model is shown when not everything fits."""
