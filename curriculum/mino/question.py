@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 from curriculum.core.approval import ApprovalRequest
 from curriculum.core.errors import CancelledError
-from curriculum.core.visible import quote
+from curriculum.core.visible import escape, quote
 from curriculum.mino.screen import Screen
 from curriculum.mino.signals import TerminatedError
 from curriculum.mino.terminal import Terminal
@@ -110,8 +110,8 @@ def size_line(display: Mapping[str, object]) -> str:
 
 
 def one_line(text: str) -> str:
-    """Foreign text inside a line of ours: everything unusual in it is escaped."""
-    return quote(text)[1:-1]
+    """Foreign text inside a line of ours: what is unusual in it is escaped."""
+    return escape(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
 # region: break

@@ -25,11 +25,12 @@ ROOT = Path(__file__).resolve().parents[2]
 PATIENCE_SECONDS = 30.0  # only a hung program takes so long
 QUESTION = "Approve this operation? [y/N]"
 # The process makes the terminal its own, then becomes mino: no fork of this threaded process.
-# It gives up what root may do to other processes, so that it is treated as an ordinary user.
+# It gives up what root may do beyond an ordinary user (capabilities(7)): so do its children.
 BECOME = (
     "import ctypes, fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); "
-    "PR_CAPBSET_DROP, CAP_SYS_PTRACE = 24, 19; "
-    "ctypes.CDLL(None).prctl(PR_CAPBSET_DROP, CAP_SYS_PTRACE, 0, 0, 0); "
+    "PR_CAPBSET_DROP, CAP_SETPCAP = 24, 8; "
+    "drop = ctypes.CDLL(None).prctl; "
+    "[drop(PR_CAPBSET_DROP, n, 0, 0, 0) for n in [*range(8), *range(9, 64), CAP_SETPCAP]]; "
     "os.execv(sys.executable, [sys.executable, *sys.argv[1:]])"
 )
 
