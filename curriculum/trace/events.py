@@ -42,6 +42,7 @@ class EventReader:
         self._source, self._engine, self._progress = source, engine, progress
         self._lines = LineReader(source.read, seen)
         self.line = 0
+        self.offset = self.end = 0  # where the latest event's line begins and ends, in bytes
         self.torn_bytes = 0
 
     def __iter__(self) -> Iterator[Event]:
@@ -51,6 +52,7 @@ class EventReader:
         for lines in self._lines.batches():
             for line in lines:
                 self.line += 1
+                self.offset, self.end = self.end, self.end + len(line) + 1
                 try:
                     event = parse(line)
                 except LineError as error:
