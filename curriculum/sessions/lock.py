@@ -13,6 +13,7 @@ from curriculum.sessions.errors import SessionBusyError, SessionError, describe_
 from curriculum.sessions.text import shown
 
 
+# region: lock
 def lock_session(fd: int, path: str) -> None:
     """Take the lock, without waiting.
 
@@ -30,3 +31,6 @@ def lock_session(fd: int, path: str) -> None:
         raise SessionError(describe_fault(path, fault)) from None
     if (ours.st_dev, ours.st_ino) != (named.st_dev, named.st_ino):
         raise SessionError(f"{shown(path)}: the file was replaced while it was opened; try again")
+
+
+# endregion
