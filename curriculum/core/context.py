@@ -101,6 +101,8 @@ class Draft:
 
     def view(self) -> list[Message]:
         """The request as it is now."""
+        if not (self.dropped or self.cuts):
+            return list(self.messages)
         return rebuild(self.messages, self.report())
 
     def excess(self) -> int:
@@ -240,8 +242,8 @@ class ContextWindow:
             room = min(room, self._sent // 2)
         elif self._refused is not None:
             room = min(room, self._refused - 1)
-        draft = self._shorten(Draft(messages, self._counter, room))
-        self._sent = room + draft.excess()
+        draft, excess = self._shorten(Draft(messages, self._counter, room))
+        self._sent = room + excess
         if not draft.policies:
             return messages, None
         about = {
@@ -250,12 +252,15 @@ class ContextWindow:
         }
         return draft.view(), {**about, **draft.report()}
 
-    def _shorten(self, draft: Draft) -> Draft:
+    def _shorten(self, draft: Draft) -> tuple[Draft, int]:
+        """The draft that fits, and what it costs beyond its room (at most 0)."""
+        excess = draft.excess()
         for reduction in self._reductions:
-            if draft.excess() <= 0:
-                return draft
+            if excess <= 0:
+                break
             draft = reduction.reduce(draft)
-        if draft.excess() > 0:
+            excess = draft.excess()
+        if excess > 0:
             raise ContextLimitError(
                 "the request is too long, and what may be left out is left out already",
                 resource="tokens",
@@ -263,7 +268,7 @@ class ContextWindow:
                 limit=self._limit,
                 needed=self._counter.tokens(draft.view()),
             )
-        return draft
+        return draft, excess
 
 
 # endregion
