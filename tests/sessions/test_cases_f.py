@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import json
 import os
 import signal
@@ -305,6 +306,25 @@ def test_f10_a_lock_that_cannot_be_taken_is_not_called_busy(
     with pytest.raises(SessionError, match=rf"\(errno {errno.ENOLCK}\)") as caught:
         reopen(tmp_path)
     assert not isinstance(caught.value, SessionBusyError)
+
+
+def test_f10_a_file_that_is_replaced_while_it_is_opened_is_not_written_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The lock is on an inode: it says nothing about another file that now has the name."""
+    data = saved_turn(tmp_path, 0)
+    real = fcntl.flock
+
+    def replace(fd: int, how: int) -> None:
+        other = tmp_path / "other"
+        other.write_bytes(data + b"torn")
+        other.rename(file_of(tmp_path))
+        real(fd, how)
+
+    monkeypatch.setattr("curriculum.sessions.lock.fcntl.flock", replace)
+    with pytest.raises(SessionError, match="was replaced while it was opened"):
+        reopen(tmp_path)
+    assert file_of(tmp_path).read_bytes() == data + b"torn"
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])

@@ -194,6 +194,7 @@ def test_a_crash_at_any_step_of_recovery_is_recovered(
     for start in crash_points(victims, tmp_path / "run", "run", 2, "kept"):
         if not file_of(start).exists():
             continue
+        tail = file_of(start).read_bytes().rpartition(b"\n")[2]
         whole = tmp_path / "whole"
         shutil.copytree(start, whole)
         reopen(whole, disk=QuickDisk()).close()
@@ -205,6 +206,7 @@ def test_a_crash_at_any_step_of_recovery_is_recovered(
             assert marks(home / "marks") == marks(start / "marks")
             torn = [path.read_bytes() for path in file_of(home).parent.glob("*.torn-*")]
             assert len(torn) == len(set(torn)) <= 2, "the same tail was set aside twice"
+            assert not tail or tail in torn, "what was set aside has gone"
     assert victims.kills - before > 150
 
 
