@@ -110,7 +110,7 @@ class EditFile:
             return ToolResult("failed", "cancelled; nothing was changed", reason="cancelled")
         try:
             with open_parent(self._directory, edit.names) as folder:
-                with open_file(folder, edit.names[-1]) as file:
+                with open_file(folder, edit.names[-1], to_change=True) as file:
                     seen = os.fstat(file)
                     data = read_up_to(file, self._limit_bytes + 1)
                 changed = self._replace(data, edit)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 MAX_PATH_BYTES = 4096
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # O_NONBLOCK: opening a named pipe must not wait for its other end.
-_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_FILE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class FileFault(Exception):
@@ -73,15 +73,18 @@ def _enter(name: str, inside: int | None) -> int:
 
 
 @contextmanager
-def open_file(folder: int, name: str) -> Iterator[int]:
-    """A descriptor of a regular file, for reading. Raises FileFault for anything else."""
+def open_file(folder: int, name: str, to_change: bool = False) -> Iterator[int]:
+    """A descriptor of a regular file, for reading. Raises FileFault for anything else.
+
+    `to_change` asks for write permission as well: renaming over a file does not.
+    """
     try:
         before = os.stat(name, dir_fd=folder, follow_symlinks=False)
         if stat.S_ISLNK(before.st_mode):
             raise FileFault(f"{quote(name)} is a symbolic link; links are not followed")
         if not stat.S_ISREG(before.st_mode):
             raise FileFault(f"{quote(name)} is not a regular file")
-        file = os.open(name, _FILE, dir_fd=folder)
+        file = os.open(name, _FILE | (os.O_RDWR if to_change else os.O_RDONLY), dir_fd=folder)
     except OSError as fault:
         raise FileFault(f"{quote(name)} cannot be opened: {explain(fault)}") from None
     try:

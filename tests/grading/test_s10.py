@@ -23,10 +23,10 @@ from curriculum.grading.s10 import grade_groups_by_path, grade_overlaps, grade_r
 from curriculum.lessons.s10_concurrency import solutions
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def no_long_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a wrong solution waits for in vain is waited for briefly."""
-    monkeypatch.setattr(s10, "WAIT_SECONDS", 0.2)
+    monkeypatch.setattr(s10, "WAIT_SECONDS", 2)
 
 
 def test_the_reference_passes() -> None:
@@ -232,6 +232,7 @@ WRONG_SCHEDULERS = {
 }
 
 
+@pytest.mark.usefixtures("no_long_waits")
 @pytest.mark.parametrize("wrong", WRONG_SCHEDULERS)
 def test_wrong_schedulers_are_told_why(wrong: type[solutions.ReadsTogether]) -> None:
     with pytest.raises(AssertionError, match=WRONG_SCHEDULERS[wrong]):

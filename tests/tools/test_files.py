@@ -17,6 +17,7 @@ from curriculum.core.errors import InvalidArgumentsError
 from curriculum.core.seams import CancelToken
 from curriculum.core.tools import ToolResult
 from curriculum.tools import edit_file as edit_module
+from curriculum.tools import folder as folder_module
 from curriculum.tools.edit_file import MAX_TEXT_BYTES, EditFile, diff_of
 from curriculum.tools.folder import check_path
 from curriculum.tools.read_file import ReadFile
@@ -408,6 +409,24 @@ def test_a_step_that_fails_leaves_the_file_as_it_was(
     monkeypatch.undo()
     assert (root / "sub" / "note.txt").read_text() == "to be or not\n"
     assert leftovers(root) == []
+
+
+def test_a_file_that_may_not_be_written_is_not_replaced_either(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The system asks about the folder only, when a file is renamed over."""
+    open_it = os.open
+
+    def read_only(name: str, flags: int, *rest: int, **options: int) -> int:
+        if name == "note.txt" and flags & (os.O_RDWR | os.O_WRONLY):
+            raise PermissionError(13, "Permission denied")
+        return open_it(name, flags, *rest, **options)
+
+    monkeypatch.setattr(folder_module.os, "open", read_only)
+    assert read(root, "sub/note.txt").status == "completed"
+    result = edit(root, "sub/note.txt", "to be", "or")
+    assert result.output == 'nothing was changed: "note.txt" cannot be opened: Permission denied'
+    assert (root / "sub" / "note.txt").read_text() == "to be or not\n"
 
 
 def test_an_edit_whose_folder_cannot_be_synced_says_so(
