@@ -330,9 +330,9 @@ def test_the_stream_of_a_late_request_is_closed() -> None:
 
     model = Held(time, [3, "late", DONE])
     stream = RequestDeadline(model.bind, time, SECOND, CancelToken()).stream([], [])  # type: ignore[arg-type]
-    with pytest.raises(TransientModelError, match="longer than 1 s"):
+    with pytest.raises(TransientModelError, match="longer than 1 s") as caught:
         next(stream)
-    assert closed == [True]
+    assert (closed, caught.tb is not None) == ([True], True), "closed while its frames are kept"
 
 
 # One tool call.

@@ -271,6 +271,17 @@ def test_failures_are_told_apart(fault: ModelError, kind: str) -> None:
     assert classify(fault) == kind
 
 
+def test_the_default_policy_is_four_attempts_half_a_second_twenty_and_a_minute() -> None:
+    assert RetryPolicy() == RetryPolicy(4, 500_000, 20_000_000, 60_000_000)
+    result, waiter, _ = retrying(*[limited(after=20)] * 3, DONE)
+    assert (result.final_text, sum(waiter.waits)) == ("done", 60 * SECOND)
+
+
+def test_a_policy_may_have_no_waits_at_all() -> None:
+    result, waiter, _ = retrying(TRANSIENT, DONE, policy=RetryPolicy(2, 0, 0, 0))
+    assert (result.final_text, waiter.waits) == ("done", [0])
+
+
 @pytest.mark.parametrize("policy", [RetryPolicy(max_attempts=0), RetryPolicy(base_us=-1)])
 def test_a_policy_that_cannot_be_followed_is_refused(policy: RetryPolicy) -> None:
     with pytest.raises(ValueError, match="at least"):
