@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 from collections.abc import Mapping, Sequence
 from typing import Literal, Protocol
 
@@ -118,11 +119,11 @@ class ForgetfulDisk:
     def __init__(self, folder: str) -> None:
         self._disk = SystemDisk()
         self._folder = folder
-        self._kept: dict[str, bytes] = {}  # what each file holds for good, by inode number
-        self._named: dict[str, str] = {}  # names that are there for good, with their inode
+        self._kept: dict[int, bytes] = {}  # what each file holds for good, by inode number
+        self._named: dict[str, int] = {}  # the names that are there for good, with their inode
         self._keep_names()
-        for name in self._named:
-            self._keep_bytes(os.path.join(folder, name))
+        for inode in self._named.values():
+            self._keep_bytes(inode)
 
     def open(self, path: str, flags: int) -> int:
         return self._disk.open(path, flags)
@@ -134,24 +135,23 @@ class ForgetfulDisk:
         self.sync_data(fd)
 
     def sync_data(self, fd: int) -> None:
-        name = os.readlink(f"/proc/self/fd/{fd}")
-        if os.path.isdir(name):
+        found = os.fstat(fd)
+        if stat.S_ISDIR(found.st_mode):
             self._keep_names()
         else:
-            self._keep_bytes(name)
+            self._keep_bytes(found.st_ino)
 
     def truncate(self, fd: int, size: int) -> None:
         self._disk.truncate(fd, size)
 
     def _keep_names(self) -> None:
-        self._named = {
-            name: str(os.stat(os.path.join(self._folder, name)).st_ino)
-            for name in os.listdir(self._folder)
-        }
+        self._named = {entry.name: entry.inode() for entry in os.scandir(self._folder)}
 
-    def _keep_bytes(self, path: str) -> None:
-        with open(path, "rb") as file:
-            self._kept[str(os.fstat(file.fileno()).st_ino)] = file.read()
+    def _keep_bytes(self, inode: int) -> None:
+        for entry in os.scandir(self._folder):
+            if entry.inode() == inode:
+                with open(entry.path, "rb") as file:
+                    self._kept[inode] = file.read()
 
     def cut_power(self) -> None:
         """Leave in the folder what was synced, and nothing else."""
