@@ -214,7 +214,7 @@ class AgentRunner:
         """Record the end of the session, for the reason of its last turn."""
         self._check_open()
         self._stopped = True
-        count = len(self.recorder.events) + 1  # this event is one of them
+        count = self.recorder.count + 1  # this event is one of them
         self._emit(
             "session.stop",
             actor_kind="harness",

@@ -162,6 +162,8 @@ class Recorder:
     `sink` is called with every event. A sink that fails is never called again: the events stay
     whole in `events`, and `check` raises the fault at the harness's next step. Tools that run in
     threads (s10) emit their live output here, so one event is finished before the next begins.
+    `keep` says which events stay in `events`, by default all: who shows each event at once need
+    not hold an endless answer piece by piece.
     """
 
     def __init__(
@@ -170,13 +172,17 @@ class Recorder:
         ids: Ids | None = None,
         provenance: str = "live",
         sink: Callable[[Event], object] | None = None,
+        keep: Callable[[Event], bool] | None = None,
     ) -> None:
         self.clock = clock or SystemClock()
         self.ids = ids or UniqueIds()
         self.events: list[Event] = []
+        self.count = 0  # of all events, also those that were not kept
+        self._last_id: str | None = None
         self._trace_id = self.ids.next("trace")
         self._provenance = provenance
         self._sink = sink
+        self._keep = keep
         self.failure: TraceError | None = None
         self._started_us = 0
         self._mappings: dict[tuple[str, ...], dict[str, str]] = {}
@@ -200,15 +206,13 @@ class Recorder:
         """Record that something happened, caused by `parent` (by default the event before)."""
         with self._lock:
             wall_us, now_us = self.clock.read()
-            events = self.events
-            if not events:
+            if not self.count:
                 self._started_us = now_us
-            cause = parent or (events[-1] if events else None)
             event = Event(
                 self._trace_id,
                 self.ids.next("event"),
-                len(events),
-                cause.event_id if cause else None,
+                self.count,
+                parent.event_id if parent else self._last_id,
                 type,
                 self._shared("kind", actor_kind, "id", actor_id),
                 format_timestamp(wall_us),
@@ -217,7 +221,9 @@ class Recorder:
                 UNCHECKED,
                 payload,
             )
-            self.events.append(event)
+            self.count, self._last_id = self.count + 1, event.event_id
+            if self._keep is None or self._keep(event):
+                self.events.append(event)
             if self._sink and not self.failure:
                 try:
                     self._sink(event)

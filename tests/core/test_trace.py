@@ -143,3 +143,14 @@ def test_an_event_that_no_cut_can_help_is_a_trace_error() -> None:
     event = recorder.emit("x.a.b", actor_kind="user", actor_id="u", payload=many)
     with pytest.raises(TraceError, match="too many fields"):
         event.to_line()
+
+
+def test_events_that_are_not_kept_are_numbered_and_shown_all_the_same() -> None:
+    shown: list[Event] = []
+    recorder = Recorder(GoldenClock(), Ids(), sink=shown.append, keep=lambda e: e.type != "delta")
+    for type in ("start", "delta", "delta", "end"):
+        recorder.emit(type, actor_kind="harness", actor_id="a", payload={})
+    assert [event.sequence for event in shown] == [0, 1, 2, 3]
+    assert [event.parent_id for event in shown] == [None, *[e.event_id for e in shown[:3]]]
+    assert recorder.events == [shown[0], shown[3]]
+    assert recorder.count == 4
