@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from curriculum import __version__
 from curriculum.core.approval import Approver
-from curriculum.core.errors import TurnLimitError
+from curriculum.core.errors import ModelError, TurnLimitError
 from curriculum.core.loop import AgentConfig, AgentRunner, RunResult
 from curriculum.core.messages import Message, ModelTurn
 from curriculum.core.model import Retry, StreamingModel
@@ -38,6 +38,7 @@ HARNESS = f"mino {__version__}"
 AGENT = "mino"
 NEWEST = ""  # the prefix that means the newest session
 MAX_REQUESTS, MAX_CALLS = 8, 16
+MOST_ANSWER = 1024 * 1024  # characters of text
 RETRIES = RetryPolicy(max_attempts=3)
 
 
@@ -80,10 +81,11 @@ def make_model(settings: Settings, cancel: CancelToken) -> StreamingModel:
 # endregion
 
 
-class CountedModel:
-    """A model that may be asked `most` times in a turn; a failed attempt counts too.
+class BoundedModel:
+    """A model that may be asked `most` times in a turn, and whose every answer has an end.
 
-    The loop bounds the answers of a turn; this bounds what goes over the wire.
+    The loop bounds the answers of a turn; this bounds what goes over the wire. A failed attempt
+    counts too.
     """
 
     def __init__(self, model: StreamingModel, most: int) -> None:
@@ -97,12 +99,19 @@ class CountedModel:
     def stream(
         self, messages: Sequence[Message], tools: Descriptors
     ) -> Iterator[str | Retry | ModelTurn]:
-        """The model's stream. Raises TurnLimitError when nothing may be asked any more."""
+        """The model's stream. Raises TurnLimitError when nothing may be asked any more, ModelError
+        when an answer does not end.
+        """
         if self._asked >= self._most:
             most = self._most
             raise TurnLimitError(f"no model request is left of {most}", max_turns=most)
         self._asked += 1
-        yield from self._model.stream(messages, tools)
+        size = 0
+        for item in self._model.stream(messages, tools):
+            size += len(item) if isinstance(item, str) else 0
+            if size > MOST_ANSWER:
+                raise ModelError(f"the answer is longer than {MOST_ANSWER} characters; stopped")
+            yield item
 
 
 class Conversation:
@@ -122,10 +131,14 @@ class Conversation:
         observe: Callable[[Event], object],
     ) -> None:
         self.store = store
-        self.recorder = Recorder(provenance="scripted" if settings.demo else "live", sink=observe)
+        self.recorder = Recorder(
+            provenance="scripted" if settings.demo else "live",
+            sink=observe,
+            keep=lambda event: event.type != "model.delta",
+        )
         self.last: RunResult | None = None
         self._is_open = False
-        self._model = CountedModel(make_model(settings, cancel), MAX_REQUESTS)
+        self._model = BoundedModel(make_model(settings, cancel), MAX_REQUESTS)
         clock = self.recorder.clock
         self._runner = AgentRunner(
             RetryingModel(self._model, SystemWaiter(clock), cancel, RETRIES),

@@ -97,9 +97,10 @@ class Chat:
 
     def _show_rest(self, talk: Conversation) -> None:
         """A trace that failed has silenced the screen too: show what it has missed."""
-        for event in talk.recorder.events[self._shown :]:
-            self._view.show(event)
-        self._shown = len(talk.recorder.events)
+        for event in talk.recorder.events:
+            if event.sequence >= self._shown:
+                self._view.show(event)
+        self._shown = talk.recorder.count
 
     def _banner(self, store: SessionStore, notices: tuple[str, ...]) -> None:
         settings, say = self._settings, self._screen.say
