@@ -442,6 +442,16 @@ def test_ctrl_c_in_a_limited_tool_cancels_the_run() -> None:
     assert statuses(result) == {"call-0": "failed", "call-1": "not_executed"}
 
 
+def test_a_tool_that_raises_because_the_run_ends_has_no_timeout() -> None:
+    def act(running: RunningCall) -> None:
+        running.cancel.cancel("user")
+        running.cancel.check()
+
+    result = tools_limited(act, VirtualTime())
+    assert result.stop_reason == "cancelled"
+    assert statuses(result) == {"call-0": "unknown", "call-1": "not_executed"}
+
+
 def test_a_limited_tool_is_the_tool_to_model_and_approver() -> None:
     probe = Probe()
     tool = ToolDeadline(probe, VirtualTime(), SECOND)
