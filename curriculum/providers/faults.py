@@ -12,7 +12,6 @@ import math
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from email.utils import parsedate_to_datetime
 
 from curriculum.core.errors import (
     AuthenticationError,
@@ -216,6 +215,8 @@ def _number(text: str) -> float | None:
 
 
 def _moment(text: str) -> float | None:
+    from email.utils import parsedate_to_datetime  # slow to import, and few failures have a date
+
     try:
         return parsedate_to_datetime(text).timestamp()
     except (ValueError, TypeError, OverflowError):

@@ -449,6 +449,18 @@ def test_a_cancel_ends_a_read_that_is_blocked(serve: Serve, steps: list[Event]) 
     assert server.wait_hang_up()
 
 
+def test_a_cancel_ends_a_read_through_tls(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(CERTIFICATES / "server.pem"))
+    token = CancelToken()
+    with ScriptedEndpoint({"exchanges": [{"send": [{"hold": True}]}]}, tls=tls()) as server:
+        endpoint = endpoint_of(server, silence_seconds=60.0)
+        model = ResponsesModel(endpoint, "scripted", cancel=token)
+        thread = threading.Thread(target=cancel_when_asked, args=(server, token))
+        thread.start()
+        assert isinstance(failure(model), CancelledError)
+        thread.join()
+
+
 def test_a_cancelled_token_sends_nothing(serve: Serve) -> None:
     server = serve("text")
     token = CancelToken()

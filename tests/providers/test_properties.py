@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -91,6 +92,7 @@ def check_turn(shown: list[str], turn: ModelTurn) -> None:
     assert tuple(shown) == turn.chunks
     turn.content.encode()
     to_json(turn.opaque)
+    json.dumps(turn.opaque, ensure_ascii=False).encode()  # no half of a character is left in it
     for call in turn.tool_calls:
         assert call.call_id
         assert call.name

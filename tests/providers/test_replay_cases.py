@@ -154,6 +154,24 @@ def test_i3_without_reasoning_to_leave_out_it_is_a_clear_stop(serve: Serve) -> N
     assert len(server.requests) == 1
 
 
+def test_i3_after_text_was_shown_there_is_no_second_try(serve: Serve) -> None:
+    delta = {"event": {"type": "response.output_text.delta", "delta": "half"}}
+    error = {"event": {"type": "error", "code": "invalid_encrypted_content", "message": "no"}}
+    server = serve(FIRST, {"send": [delta, error]}, SECOND)
+    model = model_of(server)
+    turn = model.respond([Message("user", "go")], ())
+    history = [
+        Message("user", "go"),
+        Message("assistant", turn.content, turn.tool_calls, opaque=turn.opaque),
+        Message("tool", "{}", call_id="call_1"),
+    ]
+    stream = model.stream(history, ())
+    assert next(stream) == "half"
+    with pytest.raises(ModelError, match="start a new session"):
+        next(stream)
+    assert len(server.requests) == 2
+
+
 def test_i3_a_run_with_the_second_try_has_both_requests_in_its_trace(serve: Serve) -> None:
     server = serve(FIRST, STALE[0], SECOND)
     model = model_of(server)

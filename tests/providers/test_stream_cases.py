@@ -187,6 +187,29 @@ def test_g5_an_end_that_lists_another_call_is_refused(serve: Serve) -> None:
     assert isinstance(failure(serve(steps(done(CALL_ITEM), completed(other)))), ProtocolError)
 
 
+def test_g5_an_item_as_it_was_done_is_the_one_that_counts(serve: Serve) -> None:
+    """Sealed reasoning is whole in the item's own event; the end may list it without."""
+    item = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "whole"}
+    turn = answer_to(serve(steps(done(item), completed({**item, "encrypted_content": None}))))
+    assert isinstance(turn.opaque, dict)
+    assert turn.opaque["items"] == [item]
+
+
+def test_g5_an_end_that_lists_more_than_was_streamed_counts(serve: Serve) -> None:
+    item = {"type": "reasoning", "id": "rs_1", "summary": []}
+    part = {"type": "output_text", "text": "hi"}
+    message = {"type": "message", "role": "assistant", "content": [part]}
+    turn = answer_to(serve(steps(done(item), completed(item, message))))
+    assert turn.content == "hi"
+    assert isinstance(turn.opaque, dict)
+    assert turn.opaque["items"] == [item, message]
+
+
+def test_a_completed_response_that_holds_an_error_has_failed(serve: Serve) -> None:
+    end = completed(CALL_ITEM, error={"code": "server_error", "message": "broke"})
+    assert isinstance(failure(serve(steps(done(CALL_ITEM), end))), TransientModelError)
+
+
 def test_g7_what_is_optional_may_be_missing(serve: Serve) -> None:
     part = {"type": "output_text", "text": "hi"}
     message = {"type": "message", "role": "assistant", "content": [part]}
@@ -478,9 +501,14 @@ def test_a_character_cut_in_two_by_the_provider_is_shown_whole(serve: Serve) -> 
     assert to_json(turn.opaque)
 
 
-def test_a_lone_surrogate_in_a_call_goes_back_as_clean_text(serve: Serve) -> None:
-    raw = r'data: {"type":"response.completed","response":{"output":[{"type":"function_call",'
-    raw += r'"call_id":"call_1","name":"note","arguments":"{\"x\": \"\ud83d\"}"}]}}' + "\n\n"
+@pytest.mark.parametrize("at_the_end", [False, True])
+def test_a_lone_surrogate_in_a_call_goes_back_as_clean_text(serve: Serve, at_the_end: bool) -> None:
+    item = r'{"type":"function_call","call_id":"call_1","name":"note",'
+    item += r'"arguments":"{\"x\": \"\ud83d\"}"}'
+    listed = item if at_the_end else ""
+    raw = f'data: {{"type":"response.completed","response":{{"output":[{listed}]}}}}\n\n'
+    if not at_the_end:
+        raw = f'data: {{"type":"response.output_item.done","item":{item}}}\n\n{raw}'
     server = serve({"send": [{"raw": raw}]}, {"answer": {"text": "done"}})
     note = Note()
     result = run(server, note)
