@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
-import tempfile
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import TextIO, TypeVar
 
 from curriculum.core.errors import TraceError
@@ -21,8 +17,8 @@ from curriculum.trace.inputs import (
     USAGE,
     RefusedError,
     get_engine,
-    read_secrets,
 )
+from curriculum.trace.outputs import add_secrets, given_secrets, open_output
 from curriculum.trace.redact import Held, Redactor, to_line
 from curriculum.trace.report import shown_name
 from curriculum.trace.schema import OTHER
@@ -46,20 +42,7 @@ def add_parser(commands: argparse._SubParsersAction[Parser]) -> None:
     parser.add_argument(
         "--check", action="store_true", help="write nothing, only say what is found"
     )
-    parser.add_argument(
-        "--secret-file",
-        metavar="FILE",
-        action="append",
-        default=[],
-        help="known secrets, one a line",
-    )
-    parser.add_argument(
-        "--secret-env",
-        metavar="NAME",
-        action="append",
-        default=[],
-        help="an environment variable that holds a known secret",
-    )
+    add_secrets(parser)
     parser.set_defaults(run=run)
 
 
@@ -69,14 +52,13 @@ def run(arguments: argparse.Namespace) -> int:
         raise RefusedError("one file at a time, or --check for many", USAGE)
     if arguments.check and arguments.output:
         raise RefusedError("--check writes nothing; leave out --output", USAGE)
-    given = [_from_environment(name) for name in arguments.secret_env]
-    rules = SecretRules(read_secrets(arguments.secret_file, given))
+    rules = SecretRules(given_secrets(arguments))
     engine = get_engine()
     try:
         if arguments.check:
             found = [_check(name, rules, engine) for name in arguments.files]
             return 1 if any(found) else 0
-        with _open_output(arguments.output) as sink:
+        with open_output(arguments.output) as sink:
             _write(arguments.files[0], rules, engine, sink)
     except RefusedError as refused:  # its words may quote the line
         raise RefusedError(_without_secrets(str(refused), rules), refused.exit_code) from None
@@ -87,13 +69,6 @@ def _without_secrets(text: str, rules: SecretRules) -> str:
     for span in reversed(rules.find(text)):
         text = f"{text[: span.start]}[REDACTED:{span.rule}]{text[span.end :]}"
     return text
-
-
-def _from_environment(name: str) -> str:
-    secret = os.environ.get(name)
-    if not secret:
-        raise RefusedError(f"the environment has no {name!a}", USAGE)
-    return secret
 
 
 def _redacted(name: str, rules: SecretRules, engine: Engine) -> Iterator[tuple[Held, int]]:
@@ -149,20 +124,3 @@ def _write(name: str, rules: SecretRules, engine: Engine, sink: TextIO) -> None:
     said = f"{total} mask{'' if total == 1 else 's'}" + (f" ({masks})" if masks else "")
     sink.flush()
     print(f"redact: {said}", file=sys.stderr)
-
-
-@contextmanager
-def _open_output(name: str | None) -> Iterator[TextIO]:
-    """Where the trace goes. A file appears whole or not at all, readable by its owner only."""
-    if name is None:
-        yield sys.stdout
-        return
-    target = Path(name)
-    handle, made = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with open(handle, "w", encoding="utf-8", newline="\n") as file:
-            yield file
-        os.replace(made, target)
-    except BaseException:
-        os.unlink(made)
-        raise

@@ -19,6 +19,7 @@ READERS = {
     "diff": ["diff", "FILE", str(GOOD)],
     "play": ["play", "FILE"],
     "redact": ["redact", "FILE"],
+    "export": ["export", "--to", "otel", "FILE"],
     "redact-check": ["redact", "FILE", "--check"],
 }
 ALL = pytest.mark.parametrize("words", READERS.values(), ids=list(READERS))
