@@ -219,10 +219,10 @@ def test_b13_no_dead_child_is_left_behind(desk: Desk) -> None:
         assert children.read_text() == ""
 
 
-def test_b14_killed_in_a_command_it_is_unknown_and_acknowledged_and_never_run_again(
+def test_b14_f19_killed_in_a_command_it_is_unknown_and_acknowledged_and_never_run_again(
     desk: Desk,
 ) -> None:
-    """F19 too: the model is told `unknown`, the person is asked, nothing runs a second time."""
+    """The model is told `unknown`, the person is asked, nothing runs a second time."""
     command = "echo ran >> runs; kill -9 $PPID; sleep 600"
     with script(calls(command), says("I see.")) as server:
         with desk.person(server) as person:
