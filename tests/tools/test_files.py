@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import stat
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -21,6 +23,7 @@ from curriculum.tools import folder as folder_module
 from curriculum.tools.edit_file import MAX_TEXT_BYTES, EditFile, diff_of
 from curriculum.tools.folder import check_path
 from curriculum.tools.read_file import ReadFile
+from tests.golden import ROOT
 from tests.tools.running import running_call
 
 CRLF = "\\r\\n"
@@ -409,6 +412,50 @@ def test_a_step_that_fails_leaves_the_file_as_it_was(
     monkeypatch.undo()
     assert (root / "sub" / "note.txt").read_text() == "to be or not\n"
     assert leftovers(root) == []
+
+
+CRASH = """
+import os, sys
+sys.path.insert(0, sys.argv[1])
+from curriculum.core.seams import CancelToken
+from curriculum.core.tools import RunningCall
+from curriculum.tools.edit_file import EditFile
+
+step, number = sys.argv[3], int(sys.argv[4])
+real, calls = getattr(os, step), []
+
+def crash(*args, **options):
+    calls.append(args)
+    if len(calls) == number:
+        os._exit(9)
+    return real(*args, **options)
+
+setattr(os, step, crash)
+tool = EditFile(sys.argv[2])
+prepared = tool.prepare('{"path": "sub/note.txt", "old": "to be", "new": "or"}')
+tool.execute(prepared, RunningCall("call-1", CancelToken(), print))
+"""
+
+
+@pytest.mark.parametrize(
+    ("step", "number", "left"),
+    [
+        ("write", 1, "to be or not\n"),
+        ("fchmod", 1, "to be or not\n"),
+        ("fsync", 1, "to be or not\n"),
+        ("replace", 1, "to be or not\n"),
+        ("fsync", 2, "or or not\n"),
+    ],
+)
+def test_a_process_that_dies_at_any_step_leaves_a_whole_file(
+    root: Path, step: str, number: int, left: str
+) -> None:
+    died = subprocess.run(
+        [sys.executable, "-c", CRASH, str(ROOT), str(root), step, str(number)], timeout=60
+    )
+    assert died.returncode == 9
+    assert (root / "sub" / "note.txt").read_text() == left
+    assert len(leftovers(root)) == (left == "to be or not\n")
 
 
 def test_a_file_that_may_not_be_written_is_not_replaced_either(
