@@ -289,6 +289,28 @@ def test_a_step_that_may_take_longer_than_is_left_is_not_begun() -> None:
     assert message == "wall_time: up to 4000000 needed for the request, 2000000 left of 5000000 us"
 
 
+def test_time_is_not_set_aside_unless_a_step_has_a_bound() -> None:
+    budget = WallTime(VirtualTime(), SECOND)
+    assert "reserved" not in budget.reserve("request", GO)
+    assert WallTime(VirtualTime(), SECOND, 5).reserve("request", GO)["reserved"] == 5
+
+
+def test_a_step_that_takes_exactly_what_is_left_is_begun() -> None:
+    assert WallTime(VirtualTime(), SECOND, SECOND).check("call", GO) == SECOND
+    assert WallTime(VirtualTime(), 1).check("call", GO) == 0
+    assert Limit(Turns(), 1).check("request", GO) == 1
+
+
+def test_a_step_of_another_kind_settles_nothing() -> None:
+    budget = Limit(Tokens(100, flat(50)), 1000)
+    assert budget.settle("request", Usage(1, 1)) is None
+    budget.reserve("request", GO)
+    assert budget.settle("call", None) is None
+    report = budget.settle("request", Usage(1, 1))
+    assert report is not None
+    assert report["spent"] == 2
+
+
 # Several.
 
 
