@@ -244,6 +244,37 @@ def test_a_second_result_for_a_call_is_refused(tmp_path: Path) -> None:
         store.append(Record("model_response", "t", again))
 
 
+def test_a_second_start_of_a_call_is_refused(tmp_path: Path) -> None:
+    store = create(tmp_path)
+    call = {"call_id": "c", "name": "mark", "arguments": "{}"}
+    store.append(Record("user_input", "t", {"content": "x"}))
+    store.append(Record("model_response", "t", {"content": "", "tool_calls": [call]}))
+    store.append(Record("tool_start", "t", {"call_id": "c", "display": {}}))
+    with pytest.raises(JournalError, match="the call 'c' has started already"):
+        store.append(Record("tool_start", "t", {"call_id": "c", "display": {}}))
+
+
+def test_a_call_id_names_one_call_in_a_turn_and_may_name_another_in_the_next(
+    tmp_path: Path,
+) -> None:
+    call = {"call_id": "c", "name": "mark", "arguments": "{}"}
+    store = create(tmp_path)
+    store.append(Record("user_input", "t0", {"content": "x"}))
+    with pytest.raises(JournalError, match="'c' was used before in this turn"):
+        twice = {"content": "", "tool_calls": [call, call]}
+        store.append(Record("model_response", "t0", twice))
+    for turn in ("t0", "t1"):
+        if turn == "t1":
+            store.append(Record("user_input", turn, {"content": "x"}))
+        store.append(Record("model_response", turn, {"content": "", "tool_calls": [call]}))
+        result = {"call_id": "c", "status": "denied", "output": ""}
+        store.append(Record("tool_result", turn, result))
+        store.append(Record("turn_end", turn, {"status": "completed"}))
+    store.close()
+    with reopen(tmp_path) as store:
+        assert store.replay.turns == 2
+
+
 def test_a_closed_store_takes_nothing(tmp_path: Path) -> None:
     store = create(tmp_path)
     store.close()
