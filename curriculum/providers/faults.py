@@ -133,7 +133,7 @@ class Faults:
             return self._transient(at, said, self._wait({}, text))
         if status == 404:
             return ModelError(f"not found{at}: {said}; check the model's name and the base URL")
-        for name in self._optional if status in (400, 422) else ():
+        for name in self._optional:
             if re.search(rf"\b{name}\b", f"{param} {_SEALED.sub('include', text)}"):
                 return ModelError(
                     f"the provider refused the request{at}: {said}; "

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, NoReturn
+from typing import Any
 
 from curriculum.core.errors import ProtocolError
 from curriculum.core.messages import ToolCall, Usage
@@ -20,15 +20,11 @@ MOST_DEPTH = 60  # nesting of an item that is kept
 def parse(text: str) -> Any:
     """`text` as JSON data that can be written again, once it is clean. Raises ValueError if not."""
     try:
-        data = json.loads(text, parse_constant=_refuse)
+        data = json.loads(text)
         _check(data, MOST_DEPTH)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
     return data
-
-
-def _refuse(name: str) -> NoReturn:
-    raise ValueError(f"JSON has no {name}")
 
 
 def _check(data: object, depth: int) -> None:
@@ -43,7 +39,7 @@ def _check(data: object, depth: int) -> None:
     elif isinstance(data, int) and abs(data) > MAX_INTEGER:
         raise ValueError("it holds an integer that readers would change")
     elif isinstance(data, float) and data - data != 0.0:
-        raise ValueError("it holds a number that is too large")
+        raise ValueError("it holds a number that JSON does not have")
 
 
 def clean(data: Any) -> Any:

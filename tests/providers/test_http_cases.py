@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from curriculum.core.errors import (
@@ -37,6 +38,7 @@ from curriculum.core.errors import (
 from curriculum.core.loop import AgentRunner
 from curriculum.core.messages import Message
 from curriculum.core.seams import CancelToken
+from curriculum.providers.connection import MOST_ERROR_BYTES, _beginning
 from curriculum.providers.endpoint import Endpoint, check_key, check_url
 from curriculum.providers.responses import ResponsesModel
 from curriculum.providers.scripted_endpoint import ScriptedEndpoint
@@ -187,6 +189,26 @@ def test_h4_an_empty_or_endless_error_page_is_an_error_too(serve: Serve) -> None
     assert "half a pa" in failure_of(serve, cut).message
 
 
+def test_h4_no_more_of_an_error_page_is_read_than_is_of_use() -> None:
+    read = 0
+
+    def page() -> Iterator[bytes]:
+        nonlocal read
+        for _ in range(1000):
+            read += 1
+            yield b"x" * 1000
+
+    assert len(_beginning(httpx.Response(502, content=page()))) == MOST_ERROR_BYTES
+    assert read <= MOST_ERROR_BYTES // 1000 + 1
+
+
+def test_h4_a_page_that_cannot_be_unpacked_is_an_error_by_its_status(serve: Serve) -> None:
+    page = answer(502, "no gzip at all", content_encoding="gzip")
+    assert isinstance(failure_of(serve, page), TransientModelError)
+    stream = {"headers": {"content-encoding": "gzip"}, "send": [{"raw": "data: no gzip\n\n"}]}
+    assert type(failure_of(serve, stream)) is ModelError
+
+
 @pytest.mark.parametrize("kind", ["text/html", "application/json", "text/plain; charset=utf-8"])
 def test_h4_a_page_in_place_of_a_stream_is_no_answer(serve: Serve, kind: str) -> None:
     fault = failure_of(serve, answer(200, "<b>Log in</b>", content_type=kind))
@@ -316,6 +338,7 @@ def test_j4_the_key_is_in_no_error_event_and_no_repr(serve: Serve) -> None:
 @pytest.mark.parametrize(
     ("status", "body", "kind"),
     [
+        (429, error("Request too large: reduce the length or wait"), RateLimitError),
         (404, error("The model `x` does not exist", code="model_not_found"), ModelError),
         (400, error("no", code="invalid_prompt"), ModelError),
         (402, error("pay"), RateLimitError),
@@ -336,7 +359,7 @@ def test_every_shape_of_error_is_typed(
 ) -> None:
     fault = failure_of(serve, answer(status, body))
     assert type(fault) is kind
-    assert not fault.retryable
+    assert fault.retryable == (status == 429)
 
 
 def tls() -> ssl.SSLContext:
@@ -459,6 +482,17 @@ def test_a_cancel_ends_a_read_through_tls(monkeypatch: pytest.MonkeyPatch) -> No
         thread.start()
         assert isinstance(failure(model), CancelledError)
         thread.join()
+
+
+def test_a_cancel_between_two_pieces_shows_no_more(serve: Serve) -> None:
+    server = serve({"answer": {"pieces": ["a", "b", "c"]}})
+    token = CancelToken()
+    model = ResponsesModel(endpoint_of(server), "scripted", cancel=token)
+    stream = model.stream(GO, ())
+    assert next(stream) == "a"
+    token.cancel()
+    with pytest.raises(CancelledError):
+        next(stream)
 
 
 def test_a_cancelled_token_sends_nothing(serve: Serve) -> None:

@@ -222,6 +222,19 @@ def test_g7_what_is_optional_may_be_missing(serve: Serve) -> None:
     assert (turn.content, turn.opaque) == ("hi", None)
 
 
+@pytest.mark.parametrize(
+    "usage",
+    [
+        {"input_tokens": -1, "output_tokens": 1},
+        {"input_tokens": 1, "output_tokens": "1"},
+        {"input_tokens": True, "output_tokens": 1},
+        [],
+    ],
+)
+def test_g7_a_count_that_is_none_is_no_usage(serve: Serve, usage: object) -> None:
+    assert answer_to(serve(steps(completed(usage=usage)))).usage is None
+
+
 def test_g8_a_call_without_an_id_of_its_own_is_paired_by_call_id(serve: Serve) -> None:
     bare = {"type": "function_call", **CALL}
     server = serve(steps(done(bare), completed()), {"answer": {"text": "done"}})
@@ -326,7 +339,8 @@ def test_g18_what_is_unknown_is_passed_over(serve: Serve) -> None:
         "5",
         '{"a": NaN}',
         "[" * 3000,
-        "[" * 70 + "]" * 70,
+        '{"response": ' * 70 + "{}" + "}" * 70,
+        '{"response": {"output": [{"n": Infinity}]}}',
         f'{{"n": {"9" * 40}}}',
         '{"n": 1e999}',
         '{"a": ',
