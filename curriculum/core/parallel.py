@@ -7,7 +7,9 @@ whichever ended first, and only the loop's own thread commits them.
 
 from __future__ import annotations
 
-import threading
+from _thread import start_new_thread
+from contextlib import suppress
+from queue import Empty, SimpleQueue
 
 from curriculum.core.tools import ToolResult
 from curriculum.core.values import TYPE_CHECKING
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     Outcome = ToolResult | Exception
     Work = Callable[[], Outcome]
 
-POLL_SECONDS = 0.1  # how late Ctrl+C may be noticed
+POLL_SECONDS = 0.1  # how late a lost wake-up, or Ctrl+C just before the wait, is noticed
 NEVER_RAN = ToolResult(
     "failed", reason="cancelled", notes=("cancelled before it did anything; nothing ran",)
 )
@@ -65,64 +67,63 @@ class ParallelReads:
         """Run one group; the outcomes stand in the order of the work."""
         if len(work) == 1:
             return [work[0]()]  # a write is never in a thread that could outlive the turn
-        outcomes: list[Outcome] = [NEVER_RAN] * len(work)
-        ended = [threading.Event() for _ in work]
-        gate = threading.Event()
-
-        def run_one(index: int) -> None:
-            gate.wait()
-            try:
-                if not self._cancel.cancelled:
-                    outcomes[index] = work[index]()
-            except BaseException as fault:  # SystemExit too: it belongs to the loop's thread
-                outcomes[index] = fault  # type: ignore[call-overload]
-            ended[index].set()
-
-        threads = [
-            threading.Thread(target=run_one, args=[index], name=f"read-{index}", daemon=True)
-            for index in range(len(work))
-        ]
+        endings: SimpleQueue[None] = SimpleQueue()
+        slots = [Slot(one, endings) for one in work]
         try:
-            alone = _start(threads)
-            gate.set()
-            for index in alone:
-                run_one(index)
-            _wait(threads, ended)
+            for slot in slots:
+                self._start(slot)
+            self._wait(slots, endings)
         except KeyboardInterrupt:
-            self._cancel.cancel("user")
-            gate.set()
+            self._cancel.cancel("user")  # from here on no work begins
             try:
-                _wait(threads, ended)
+                self._wait([slot for slot in slots if slot.has_begun], endings)
             except KeyboardInterrupt as again:
-                return [
-                    outcome if end.is_set() else again  # type: ignore[misc]
-                    for outcome, end in zip(outcomes, ended, strict=True)
-                ]
-        return outcomes
+                return [slot.outcome_or(again) for slot in slots]
+        return [slot.outcome for slot in slots]
+
+    # endregion
+
+    # region: thread
+    def _start(self, slot: Slot) -> None:
+        try:
+            start_new_thread(self._work, (slot,))
+        except RuntimeError:  # no thread is to be had
+            self._work(slot)
+
+    def _work(self, slot: Slot) -> None:
+        """What a thread does: its own work, its own slot, and nothing else."""
+        slot.has_begun = True
+        try:
+            if not self._cancel.cancelled:
+                slot.outcome = slot.work()
+        except BaseException as fault:  # SystemExit too: it belongs to the loop's thread
+            slot.outcome = fault  # type: ignore[assignment]
+        slot.has_ended = True
+        slot.endings.put(None)
+
+    def _wait(self, slots: Sequence[Slot], endings: SimpleQueue[None]) -> None:
+        """Return when all have ended. The queue only wakes us up; what counts is in the slots.
+
+        Ctrl+C may come at any point here, so nothing is held that it could leave behind. (An
+        interrupted Event, Condition or Thread.join can, in CPython.)
+        """
+        while not all([slot.has_ended for slot in slots]):
+            with suppress(Empty):
+                endings.get(timeout=POLL_SECONDS)
 
     # endregion
 
 
-def _start(threads: Sequence[threading.Thread]) -> list[int]:
-    """Start what the system lets us start; returns the others."""
-    for index, thread in enumerate(threads):
-        try:
-            thread.start()
-        except RuntimeError:  # no thread is to be had
-            return list(range(index, len(threads)))
-    return []
+class Slot:
+    """One call's work, and what came of it. Written by its thread, read when it has ended."""
 
+    def __init__(self, work: Work, endings: SimpleQueue[None]) -> None:
+        self.work = work
+        self.endings = endings
+        self.outcome: Outcome = NEVER_RAN
+        self.has_begun = self.has_ended = False
 
-def _wait(threads: Sequence[threading.Thread], ended: Sequence[threading.Event]) -> None:
-    """Wait for every call that began, then for its thread.
-
-    An interrupted `Thread.join` takes the thread for ended (CPython 3.11), so the calls say
-    themselves that they have. A signal that comes just before the wait does not end it, so the
-    wait is cut into pieces.
-    """
-    begun = [n for n, thread in enumerate(threads) if thread.ident is not None]
-    for n in begun:
-        while not ended[n].wait(POLL_SECONDS):
-            pass
-    for n in begun:
-        threads[n].join()
+    def outcome_or(self, fault: BaseException) -> Outcome:
+        """The outcome, or the fault of a call that is still running."""
+        is_running = self.has_begun and not self.has_ended
+        return fault if is_running else self.outcome  # type: ignore[return-value]

@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from curriculum.core import parallel
 from curriculum.core.errors import CancelledError
 from curriculum.core.loop import RunResult
 from curriculum.core.messages import ModelTurn, ToolCall
-from curriculum.core.parallel import ParallelReads
+from curriculum.core.parallel import ParallelReads, Slot
 from curriculum.core.seams import CancelToken
 from curriculum.core.tools import Prepared, RunningCall, ToolBox, ToolDefinition, ToolResult
 from curriculum.core.trace import Recorder
@@ -210,10 +211,13 @@ def test_an_interrupt_while_reads_run_is_cancelled_joined_and_recorded() -> None
     cancel, running_now = CancelToken(), threading.Event()
     in_reads = threading.Barrier(2, action=running_now.set, timeout=WAIT_SECONDS)
 
+    ended: set[str] = set()
+
     def act(running: RunningCall) -> ToolResult:
         in_reads.wait()
         while not running.cancel.cancelled:  # until the interrupt has come through
             pass
+        ended.add(running.call_id)
         if running.call_id == "call-1":
             return ToolResult("failed", "stopped half-way", reason="cancelled")
         return ToolResult("completed", "was done all the same")
@@ -231,12 +235,12 @@ def test_an_interrupt_while_reads_run_is_cancelled_joined_and_recorded() -> None
     assert payloads(result, "tool.result")[0]["output"] == "stopped half-way"
     assert write.ran == []
     assert payloads(result, "cancel.request") == [{"by": "user"}]
-    assert [t for t in threading.enumerate() if t.name.startswith("read-")] == []
+    assert ended == {"call-1", "call-2"}
 
 
 def test_a_second_interrupt_stops_waiting_for_a_read_that_does_not_listen() -> None:
     cancel, running_now, over = CancelToken(), threading.Event(), threading.Event()
-    heard = threading.Event()
+    heard, is_over = threading.Event(), threading.Event()
     in_reads = threading.Barrier(2, action=running_now.set, timeout=WAIT_SECONDS)
     late: list[BaseException] = []
 
@@ -244,30 +248,58 @@ def test_a_second_interrupt_stops_waiting_for_a_read_that_does_not_listen() -> N
         in_reads.wait()
         while not running.cancel.cancelled:
             pass
-        if running.call_id == "call-1":
-            return ToolResult("completed", "listened")
-        for other in threading.enumerate():
-            if other.name == "read-0":
-                other.join()
         heard.set()
         assert over.wait(WAIT_SECONDS)
         try:
             running.output("stdout", "too late")
         except Exception as fault:
             late.append(fault)
+        if len(late) == 2:
+            is_over.set()
         return ToolResult("completed", "deaf")
 
     senders = [interrupt_when(running_now), interrupt_when(heard)]
     result = run_calls(reads(2), Read(act), cancel=cancel)
     count = len(result.events)
     over.set()
-    for thread in [t for t in threading.enumerate() if t.name.startswith("read-")] + senders:
-        thread.join()
+    assert is_over.wait(WAIT_SECONDS)  # what comes after the end is refused, not recorded
+    for sender in senders:
+        sender.join()
     assert result.stop_reason == "cancelled"
-    assert statuses(result)["call-2"] == "unknown"
-    assert statuses(result)["call-1"] == "completed"
-    assert len(late) == 1  # what comes after the end is refused, not recorded
+    assert set(statuses(result).values()) == {"unknown"}
     assert len(result.events) == count
+
+
+def test_a_second_interrupt_keeps_what_has_ended() -> None:
+    cancel, asked, over = CancelToken(), threading.Event(), threading.Event()
+    [one, two] = [threading.Event(), threading.Event()]
+
+    def quick() -> ToolResult:
+        one.set()
+        return ToolResult("completed", "kept")
+
+    def deaf() -> ToolResult:
+        two.set()
+        over.wait(WAIT_SECONDS)
+        return ToolResult("completed")
+
+    class Interrupting(ParallelReads):
+        """Ctrl+C twice, each time that it waits and the quick one has ended."""
+
+        def _wait(self, slots: Sequence[Slot], endings: object) -> None:
+            assert one.wait(WAIT_SECONDS)
+            assert two.wait(WAIT_SECONDS)
+            while not slots[0].has_ended:
+                pass
+            asked.set()
+            raise KeyboardInterrupt
+
+    outcomes = Interrupting(cancel).run([quick, deaf])
+    over.set()
+    assert asked.is_set()
+    assert cancel.by == "user"
+    assert outcomes[0] == ToolResult("completed", "kept")
+    assert isinstance(outcomes[1], KeyboardInterrupt)
 
 
 def test_a_call_whose_group_is_cancelled_before_it_begins_says_so() -> None:
@@ -282,15 +314,15 @@ def test_a_call_whose_group_is_cancelled_before_it_begins_says_so() -> None:
 def test_without_threads_to_be_had_the_calls_run_all_the_same(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    start, started = threading.Thread.start, []
+    start, started = parallel.start_new_thread, list[object]()
 
-    def one_only(thread: threading.Thread) -> None:
+    def one_only(function: Callable[..., object], args: tuple[object, ...]) -> None:
         if started:
             raise RuntimeError("can't start new thread")
-        started.append(thread)
-        start(thread)
+        started.append(function)
+        start(function, args)
 
-    monkeypatch.setattr(threading.Thread, "start", one_only)
+    monkeypatch.setattr(parallel, "start_new_thread", one_only)
     result = run_calls(reads(3), Read())
     assert list(statuses(result).values()) == ["completed"] * 3
 
@@ -335,11 +367,11 @@ def test_live_output_from_threads_does_not_break_the_trace() -> None:
 
 
 def test_a_sink_that_fails_in_a_thread_is_called_once_and_ends_the_run() -> None:
-    told: list[str] = []
+    told: list[int] = []
 
     def sink(event: object) -> None:
-        told.append(threading.current_thread().name)
-        if told[-1].startswith("read-"):
+        told.append(threading.get_ident())
+        if told[-1] != threading.main_thread().ident:
             raise OSError("disk full")
 
     def act(running: RunningCall) -> None:
@@ -349,7 +381,7 @@ def test_a_sink_that_fails_in_a_thread_is_called_once_and_ends_the_run() -> None
     result = run_calls(reads(2), Read(act), recorder=Recorder.golden(sink))
     assert result.error is not None
     assert result.error.kind == "trace"
-    assert len([name for name in told if name.startswith("read-")]) == 1
+    assert len([ident for ident in told if ident != threading.main_thread().ident]) == 1
 
 
 # Any batch
