@@ -35,14 +35,12 @@ class Limit:
         self._meter, self._limit = meter, limit
         self._spent = 0
         self._reserved: list[int] = []
-        self._step = ""
 
     def check(self, step: str, messages: Sequence[Message]) -> int | None:
         """What the step would set aside, if anything. Raises BudgetError if that is not there."""
-        if step != self._step or step == "request":
+        if step == "request":
             self._spent += sum(self._reserved)  # of steps that failed: they were never settled
             self._reserved.clear()
-            self._step = step
         if step == "request" and self._meter.step == "call":
             return None
         needed, report = self._meter.most(messages), self._report()

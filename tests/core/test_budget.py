@@ -185,6 +185,7 @@ def test_money_is_settled_in_micro_dollars() -> None:
         ("micro-dollars", 3150, 0),
     ]
     assert refusal(run([used(1, 1)], Limit(meter, 4499)))["needed"] == 4500
+    assert Money(PRICES, 100, flat(1000), framing=10).most(GO) == 4530
 
 
 def test_an_answer_dearer_than_its_bound_is_the_last() -> None:
@@ -292,6 +293,7 @@ def test_a_step_that_may_take_longer_than_is_left_is_not_begun() -> None:
 def test_time_is_not_set_aside_unless_a_step_has_a_bound() -> None:
     budget = WallTime(VirtualTime(), SECOND)
     assert "reserved" not in budget.reserve("request", GO)
+    assert "reserved" not in budget.settle("request", None)
     assert WallTime(VirtualTime(), SECOND, 5).reserve("request", GO)["reserved"] == 5
 
 
