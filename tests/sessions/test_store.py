@@ -260,8 +260,8 @@ def test_a_call_id_names_one_call_in_a_turn_and_may_name_another_in_the_next(
     call = {"call_id": "c", "name": "mark", "arguments": "{}"}
     store = create(tmp_path)
     store.append(Record("user_input", "t0", {"content": "x"}))
+    twice = {"content": "", "tool_calls": [call, call]}
     with pytest.raises(JournalError, match="'c' was used before in this turn"):
-        twice = {"content": "", "tool_calls": [call, call]}
         store.append(Record("model_response", "t0", twice))
     for turn in ("t0", "t1"):
         if turn == "t1":
