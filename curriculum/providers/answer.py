@@ -127,10 +127,6 @@ class ShownText:
             self.pieces.append(join_halves(piece))
             yield self.pieces[-1]
 
-    def finish(self) -> list[str]:
-        """All pieces, when nothing more will come."""
-        return self.pieces
-
     def complete(self, texts: list[str]) -> tuple[str, list[str]]:
         """(the text of the answer, what of it is still to be shown), given the texts it holds.
 

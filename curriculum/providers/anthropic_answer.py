@@ -130,7 +130,7 @@ class AnthropicAnswer:
         whole = [self._whole(index, block) for index, block in sorted(self._blocks.items())]
         content = [b for b in whole if b.get("type") != "text" or text_of(b, "text").strip()]
         self.turn = ModelTurn(
-            content="".join(self._shown.finish()),
+            content="".join(self._shown.pieces),
             tool_calls=calls,
             chunks=tuple(self._shown.pieces),
             stop=not calls,

@@ -194,7 +194,7 @@ class ChatAnswer:
         calls = tuple(_call(call) for call in whole)
         extra = any(call.keys() - {"id", "type", "function"} for call in whole)
         self.turn = ModelTurn(
-            content="".join(self._shown.finish()),
+            content="".join(self._shown.pieces),
             tool_calls=calls,
             chunks=tuple(self._shown.pieces),
             stop=not calls,

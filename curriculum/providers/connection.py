@@ -21,6 +21,7 @@ from curriculum.providers.endpoint import Endpoint
 from curriculum.providers.faults import Faults
 from curriculum.providers.sse import ServerSentEvent, read_events
 from curriculum.providers.transport import Transport
+from curriculum.providers.wire import parse
 
 MOST_ERROR_BYTES = 64 * 1024
 
@@ -76,8 +77,8 @@ def _beginning(response: httpx.Response) -> bytes:
 
 def _not_a_stream(kind: str, body: bytes, faults: Faults) -> ModelError | ProtocolError:
     try:
-        answer = json.loads(body)
-    except (ValueError, RecursionError):
+        answer = parse(body.decode())
+    except ValueError:
         answer = None
     if isinstance(answer, dict) and answer.get("error"):
         return faults.of_error(answer)
@@ -121,6 +122,10 @@ def _explained(endpoint: Endpoint, faults: Faults) -> Iterator[None]:
     except (httpcore.NetworkError, httpcore.RemoteProtocolError) as fault:
         raise TransientModelError(
             f"{host} broke the connection before the answer was complete: {said(fault)}; try again"
+        ) from fault
+    except UnicodeError as fault:
+        raise ModelError(
+            f"{host} is no name of a host: {said(fault)}; check the base URL"
         ) from fault
     except (httpx.DecodingError, httpcore.LocalProtocolError, httpx.InvalidURL) as fault:
         raise ModelError(

@@ -21,6 +21,7 @@ from curriculum.core.errors import (
     TransientModelError,
 )
 from curriculum.providers.endpoint import Endpoint
+from curriculum.providers.wire import parse
 
 MOST_QUOTED = 300  # characters of what a provider said
 
@@ -99,8 +100,8 @@ class Faults:
                 "stays where it was meant to go: set the base URL to the final address"
             )
         try:
-            error = json.loads(body)
-        except (ValueError, RecursionError):
+            error = parse(body.decode())
+        except ValueError:
             error = body.decode("utf-8", "replace")
         return self.of_error(error, status, headers)
 
@@ -109,8 +110,9 @@ class Faults:
     ) -> ModelError:
         """The error that a provider's error object is, or the text it sent in place of one."""
         words, text, param = _read(error)
-        said = f"{self.quote(text)}" if text.strip() else "it gave no reason"
-        at = f" ({status})" if status else f" ({', '.join(sorted(words))})" if words else ""
+        said = self.quote(text) if text.strip() else "it gave no reason"
+        codes = self.quote(", ".join(sorted(words)))
+        at = f" ({status})" if status else f" ({codes})" if codes else ""
         if words & STALE or _UNREADABLE.search(text):
             return StaleReasoningError(
                 f"the provider cannot read its earlier reasoning{at}: {said}; start a new session"

@@ -324,6 +324,7 @@ def test_j4_the_key_is_in_no_error_event_and_no_repr(serve: Serve) -> None:
     reason = {"incomplete_details": {"reason": KEY}}
     for step in (
         {"event": error(f"you sent {KEY}", code="server_error")},
+        {"event": error("no", code=f"\x1b{KEY}", type=KEY)},
         {"raw": f"event: error\ndata: {KEY}\n\n"},
         {"raw": f"data: {KEY}\n\n"},
         {"event": {"type": "response.incomplete", "response": reason}},
@@ -349,6 +350,8 @@ def test_j4_the_key_is_in_no_error_event_and_no_repr(serve: Serve) -> None:
         (400, {"error": "just text"}, ModelError),
         (400, {"message": "flat", "code": "context_length_exceeded"}, ContextOverflowError),
         (400, "[1, 2]", ModelError),
+        (400, '{"error":' * 900 + "{}" + "}" * 900, ModelError),
+        (400, '{"message":' + "[" * 900 + "]" * 900 + "}", ModelError),
         (400, "null", ModelError),
         (418, "tea", ModelError),
         (204, "", ModelError),
@@ -627,6 +630,15 @@ def test_what_is_on_this_computer_needs_no_proxy(
     assert model_of(serve("text")).respond(GO, ()).content
     local = serve("text").url.replace("127.0.0.1", "localhost")
     assert ResponsesModel(Endpoint(local, KEY), "scripted").respond(GO, ()).content
+
+
+@pytest.mark.parametrize(
+    "host", ["a" * 70 + ".invalid", "a..invalid", "xn--a.invalid", "256.1.1.1"]
+)
+def test_a_host_that_cannot_be_one_is_a_typed_error(host: str) -> None:
+    fault = failure(ResponsesModel(Endpoint(f"http://{host}/v1", KEY), "scripted"))
+    assert isinstance(fault, ModelError)
+    assert host[:10] in fault.message
 
 
 def test_a_server_that_speaks_no_http_is_told_apart() -> None:
