@@ -67,6 +67,8 @@ def encode(record: StoredRecord) -> bytes:
     line = text.encode() + b"\n"
     if len(line) > MAX_RECORD_BYTES:
         raise RecordError(f"the {kind} record has {len(line)} bytes of {MAX_RECORD_BYTES}")
+    if "opaque" in record.data or "display" in record.data:
+        decode(line[:-1])  # what may hold anything (keys that become equal, ...) is tried out
     return line
 
 

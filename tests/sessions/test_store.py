@@ -219,6 +219,15 @@ def test_an_opaque_value_nests_as_deep_as_can_be_read_back(depth: int, tmp_path:
         assert store.replay.messages[1].opaque == opaque
 
 
+@pytest.mark.parametrize("opaque", [{1: "x", "1": "y"}, {"\ud800": 1, "\ud801": 2}])
+def test_an_opaque_value_whose_keys_become_equal_is_refused(opaque: object, tmp_path: Path) -> None:
+    store = create(tmp_path)
+    store.append(Record("user_input", "turn-1", {"content": "x"}))
+    data = {"content": "", "tool_calls": [], "opaque": [opaque]}
+    with pytest.raises(JournalError, match="a key stands twice"):
+        store.append(Record("model_response", "turn-1", data))
+
+
 @pytest.mark.parametrize("opaque", [{1, 2}, float("nan"), object(), b"x"])
 def test_an_opaque_value_that_is_not_json_is_refused(opaque: object, tmp_path: Path) -> None:
     store = create(tmp_path)
