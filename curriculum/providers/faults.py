@@ -57,7 +57,9 @@ _TOO_LONG = re.compile(
 )
 _LATER = re.compile(r"retry your request|try again|overloaded|temporar", re.IGNORECASE)
 _UNREADABLE = re.compile(
-    r"encrypted.content.*(could not be|cannot be|not issued|invalid)|could not decrypt", re.I | re.S
+    r"encrypted.content.*(could not be|cannot be|not issued|invalid)|could not decrypt"
+    r"|invalid .signature",
+    re.I | re.S,
 )
 _SEALED = re.compile(r"encrypted content is not supported", re.I)
 _WAIT = re.compile(

@@ -40,6 +40,7 @@ from curriculum.core.messages import Message
 from curriculum.core.seams import CancelToken
 from curriculum.providers.connection import MOST_ERROR_BYTES, _beginning
 from curriculum.providers.endpoint import Endpoint, check_key, check_url
+from curriculum.providers.faults import StaleReasoningError as Stale
 from curriculum.providers.responses import ResponsesModel
 from curriculum.providers.scripted_endpoint import ScriptedEndpoint
 from tests.golden import ROOT
@@ -48,6 +49,7 @@ from tests.providers.conftest import Serve
 Event = dict[str, Any]
 GO = [Message("user", "go")]
 KEY = "sk-secret-7f3a"
+# Self-signed, of use to nobody: for 127.0.0.1, localhost and provider.invalid, from 2020 to 2120.
 CERTIFICATES = Path(__file__).parent / "certificates"
 DATE = "Tue, 01 Dec 2026 04:00:00 GMT"
 
@@ -353,6 +355,7 @@ def test_j4_the_key_is_in_no_error_event_and_no_repr(serve: Serve) -> None:
         (400, '{"error":' * 900 + "{}" + "}" * 900, ModelError),
         (400, '{"message":' + "[" * 900 + "]" * 900 + "}", ModelError),
         (400, "null", ModelError),
+        (400, error("messages.1.content.0: Invalid `signature` in `thinking` block"), Stale),
         (418, "tea", ModelError),
         (204, "", ModelError),
     ],
@@ -511,6 +514,7 @@ INTERRUPTED = """
 import sys
 from curriculum.core.loop import AgentRunner
 from curriculum.providers.endpoint import Endpoint
+from curriculum.providers.faults import StaleReasoningError as Stale
 from curriculum.providers.responses import ResponsesModel
 model = ResponsesModel(Endpoint(sys.argv[1], "k", silence_seconds=60.0), "scripted")
 print(AgentRunner(model).run("go").stop_reason)
@@ -545,6 +549,7 @@ import sys
 sys.modules["httpx"] = None
 from curriculum.core.messages import Message
 from curriculum.providers.endpoint import Endpoint
+from curriculum.providers.faults import StaleReasoningError as Stale
 from curriculum.providers.responses import ResponsesModel
 try:
     ResponsesModel(Endpoint("http://127.0.0.1:9/v1", "k"), "m").respond([Message("user", "x")], ())
