@@ -30,7 +30,7 @@ def words_for(words: list[str], file: str | Path) -> list[str]:
 
 
 def test_every_command_is_here() -> None:
-    elsewhere = {"validate"}
+    elsewhere = {"validate", "import"}
     assert {words[0] for words in READERS.values()} | elsewhere == set(COMMANDS)
 
 
