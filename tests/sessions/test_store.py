@@ -34,7 +34,6 @@ from tests.sessions.parts import (
     script,
 )
 
-
 SURROGATES = ["\ud800", "\ud801"]
 
 
