@@ -35,7 +35,7 @@ bench: locked ## Measure, as ratios within one run
 
 lock: locked ## Pin the newest dependencies
 	@$(PY) -m piptools compile --quiet --upgrade --generate-hashes --allow-unsafe --strip-extras \
-	    --no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-header --extra trace --extra providers --extra mino --extra dev \
+	    --no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-header --extra trace --extra providers --extra mino --extra grading --extra dev \
 	    --output-file requirements.lock pyproject.toml
 
 clean: ## Remove what make has made

@@ -1,0 +1,1 @@
+"""The learner's desk: `python -m curriculum` shows what there is to do, and grades what is done."""

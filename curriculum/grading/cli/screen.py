@@ -1,0 +1,94 @@
+"""What the learner sees: plain lines, with a little colour where the terminal shows it.
+
+All text that comes from the learner's code passes `escape` before it is printed.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from curriculum.core.visible import escape
+from curriculum.grading.cli.catalogue import Exercise, Lesson
+from curriculum.grading.cli.faults import program
+from curriculum.grading.cli.graded import Grade
+from curriculum.grading.cli.progress import Progress
+from curriculum.grading.cli.sources import is_started
+
+GREEN, RED, YELLOW, DIM, BOLD = "32", "31", "33", "2", "1"
+MARKS = {"passed": ("passed", GREEN), "failed": ("not yet", RED), "not started": ("-", DIM)}
+PRINTED_LINES = 12
+
+
+def paint(text: str, style: str) -> str:
+    """`text` in that style, if standard output is a terminal that shows it."""
+    plain = "NO_COLOR" in os.environ or os.environ.get("TERM") == "dumb"
+    return text if plain or not sys.stdout.isatty() else f"\033[{style}m{text}\033[0m"
+
+
+def show_grade(grade: Grade) -> None:
+    """One exercise: its verdict, and for a failure what a person would say."""
+    exercise = grade.exercise
+    word, style = MARKS[grade.outcome]
+    timing = f" {grade.seconds:6.2f} s" if grade.outcome != "not started" else ""
+    print(f"{exercise.short}  {paint(f'{word:7}', style)} {exercise.name}{paint(timing, DIM)}")
+    if grade.outcome == "not started":
+        return
+    if grade.outcome == "failed":
+        for line in escape(grade.said).strip("\n").splitlines():
+            print(f"    {line.strip() if line.startswith('  ') and ':' in line[:12] else line}")
+        if grade.printed.strip():
+            *left_out, _ = [*escape(grade.printed).splitlines()[:-PRINTED_LINES], ""]
+            print(f"    your code has printed{' (the end of it)' if left_out else ''}:")
+            for line in escape(grade.printed).splitlines()[-PRINTED_LINES:]:
+                print(f"    | {line}")
+
+
+def show_total(grades: Sequence[Grade]) -> None:
+    """The last line of a grading, and what to do next."""
+    passed = sum(grade.outcome == "passed" for grade in grades)
+    failed = [grade.exercise for grade in grades if grade.outcome == "failed"]
+    waiting = [grade.exercise for grade in grades if grade.outcome == "not started"]
+    print(f"\n{passed} passed, {len(failed)} not yet, {len(waiting)} not started")
+    if failed:
+        print(f"next: edit {failed[0].file}; stuck? {program()} hint {failed[0].short}")
+    elif waiting:
+        print(f"next: {waiting[0].short}, {waiting[0].name} in {waiting[0].file}")
+
+
+def show_board(root: Path, lessons: Sequence[Lesson], progress: Progress) -> None:
+    """All lessons: what is read, started, passed."""
+    width = max(len(lesson.title) for lesson in lessons)
+    print(f"{'':5}{'':{width}}  read  exercises")
+    for lesson in lessons:
+        read = "yes" if progress.is_read(lesson) else "-"
+        states = [_state(root, exercise, progress) for exercise in lesson.exercises]
+        exercises = "  ".join(
+            f"{exercise.letter} {paint(f'{word:7}', style)}"
+            for exercise, (word, style) in zip(lesson.exercises, states, strict=True)
+        )
+        print(f"{lesson.short}  {lesson.title:{width}}  {read:4}  {exercises}".rstrip())
+    every = [exercise for lesson in lessons for exercise in lesson.exercises]
+    passed = sum("passed" in progress.of(exercise) for exercise in every)
+    print(f"\n{passed} of {len(every)} exercises passed")
+    following = next_lesson(lessons, progress)
+    if following:
+        print(f"next: {program()} start {following.short}")
+
+
+def next_lesson(lessons: Sequence[Lesson], progress: Progress) -> Lesson | None:
+    """The first lesson with an exercise that has not passed."""
+    return next(
+        (les for les in lessons if not all("passed" in progress.of(ex) for ex in les.exercises)),
+        None,
+    )
+
+
+def _state(root: Path, exercise: Exercise, progress: Progress) -> tuple[str, str]:
+    known = progress.of(exercise)
+    if "passed" in known:
+        broken = known.get("last") == "failed"
+        return ("broken", YELLOW) if broken else ("passed", GREEN)
+    return ("started", YELLOW) if is_started(root, exercise) else ("-", DIM)
