@@ -10,8 +10,10 @@ from __future__ import annotations
 import argparse
 import gc
 import json
+import os
 import sqlite3
 import sys
+from collections.abc import Iterable
 from typing import TypeVar
 
 from curriculum.trace.codes import WORST_FIRST, Verdict
@@ -67,6 +69,13 @@ def add_parser(commands: argparse._SubParsersAction[Parser]) -> None:
         default="auto",
         help="fast: jsonschema-rs and orjson; plain: jsonschema; the same verdicts",
     )
+    parser.add_argument(
+        "--jobs",
+        metavar="N",
+        type=_count,
+        default=1,
+        help="validate N files at a time (default: %(default)s); 0: one for each processor",
+    )
     parser.set_defaults(run=run)
 
 
@@ -87,15 +96,28 @@ def run(arguments: argparse.Namespace) -> int:
     # Events are trees that live for one line: looking through them for cycles finds nothing.
     gc.set_threshold(100_000)
     verdicts, fault = set(), 0
-    for name in arguments.files:
-        try:
-            report = _validate_file(name, engine, options)
-        except RefusedError as refused:
-            fault = max(fault, _complain(str(refused), refused.exit_code))
-            continue
-        verdicts.add(report.verdict)
-        _show(name, report, arguments.format)
+    for name, report in _reports(arguments, engine, options):
+        if isinstance(report, Report):
+            verdicts.add(report.verdict)
+            _show(name, report, arguments.format)
+        else:
+            fault = max(fault, _complain(*report))
     return fault or next((verdict for verdict in WORST_FIRST if verdict in verdicts), Verdict(0))
+
+
+def _reports(
+    arguments: argparse.Namespace, engine: Engine, options: Options
+) -> Iterable[tuple[str, Report | tuple[str, int]]]:
+    """Each file with its report, or with why it has none; in the order in which they are named."""
+    files = arguments.files
+    jobs = min(arguments.jobs or os.cpu_count() or 1, len(files))
+    if jobs > 1:
+        from curriculum.trace.side_by_side import validate_side_by_side
+
+        return zip(
+            files, validate_side_by_side(files, arguments.engine, options, jobs), strict=True
+        )
+    return ((name, validate_file(name, engine, options)) for name in files)
 
 
 def _complain(message: str, exit_code: int) -> int:
@@ -112,15 +134,15 @@ def _show(name: str, report: Report, format: str) -> None:
     sys.stdout.flush()
 
 
-def _validate_file(name: str, engine: Engine, options: Options) -> Report:
-    """Raises RefusedError when the file cannot be read."""
+def validate_file(name: str, engine: Engine, options: Options) -> Report | tuple[str, int]:
+    """The report of a file; or why it has none, and the exit code of that."""
     try:
         with open_source(name) as source:
             return _validate_stream(source, engine, options)
+    except RefusedError as refused:
+        return str(refused), refused.exit_code
     except sqlite3.Error as fault:
-        raise RefusedError(
-            f"no room for the ids of {shown_name(name)}: {fault}", IO_FAULT
-        ) from None
+        return f"no room for the ids of {shown_name(name)}: {fault}", IO_FAULT
 
 
 def _validate_stream(source: Source, engine: Engine, options: Options) -> Report:

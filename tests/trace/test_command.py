@@ -330,3 +330,19 @@ def test_a_terminal_sees_no_progress_of_a_short_file() -> None:
         shown = b""
     os.close(screen)
     assert shown == b""
+
+
+def test_many_files_at_a_time_give_the_same_in_the_same_order(tmp_path: Path) -> None:
+    names = [FOLDER / f"{name}.jsonl" for name in ("T01-result", "open-no-stop", "F04-cut")]
+    files = [*names, tmp_path / "none.jsonl", "-", *sorted(GOLDEN.glob("*.jsonl"))]
+    one, many = (run("--format", "json", "--jobs", jobs, *files, data=RIGHT) for jobs in ("1", "3"))
+    assert many.returncode == one.returncode == 66
+    assert many.stdout == one.stdout
+    assert many.stderr == one.stderr
+    assert len(one.stdout.splitlines()) == len(files) - 1
+
+
+def test_no_jobs_is_one_for_each_processor() -> None:
+    done = run("--jobs", "0", *sorted(GOLDEN.glob("*.jsonl")))
+    assert done.returncode == 0
+    assert done.stderr == ""
