@@ -122,12 +122,14 @@ class Chat:
             try:
                 line = self._terminal.read_line()
             except KeyboardInterrupt:
+                self._screen.typed()
                 self._screen.blank()
                 if leaving:
                     return INTERRUPTED
                 leaving = True
                 self._screen.say("(Ctrl+C once more leaves; so does /quit.)")
                 continue
+            self._screen.typed()
             if line is None:
                 self._screen.blank()
                 return OK

@@ -11,17 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from rich.cells import get_character_cell_size
-
 from curriculum.core.visible import escape
+from curriculum.mino.rows import Rows
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-GUTTER = "| "
-TAB = 8
-NARROWEST = 12  # columns; below that rows are broken as if there were so many
-WIDENS = "\ufe0f"  # makes the character before it an emoji, two columns wide on some terminals
+NARROWEST = 4  # columns; below that rows are broken as if there were so many
+ENDLESS = 1_000_000  # columns of a file or pipe, where rows are not broken
 
 
 class Screen:
@@ -30,23 +27,25 @@ class Screen:
     def __init__(self, console: Console, lost: Callable[[], object] = lambda: None) -> None:
         self._console = console
         self._lost = lost
-        self._column = 0
+        self._rows = Rows()
+        self._is_blank = False  # the last row is an empty one
         self._is_gone = False
 
     # region: own
     def say(self, text: str, style: str = "") -> None:
         """A line of mino's own. What it quotes of others is escaped; a long one is broken."""
-        self.label(text, style)
+        self.end()
+        self._put(text, style, own=True, words=True)
         self.end()
 
     def label(self, text: str, style: str = "") -> None:
         """The beginning of a line of mino's own, at the left edge."""
         self.end()
-        self._put(escape(text), style, own=True)
+        self._put(text, style, own=True)
 
     def broken(self, text: str) -> list[str]:
-        """The rows that a line of mino's own takes on this screen."""
-        return self._layout(escape(text), 0, own=True)[0].split("\n")
+        """The rows of a line of mino's own that shows every character: broken only at the edge."""
+        return Rows().layout(escape(text), self.width, own=True).split("\n")
 
     def show_rows(self, rows: list[str]) -> None:
         """Rows from `broken`."""
@@ -56,26 +55,29 @@ class Screen:
     # endregion
 
     def blank(self) -> None:
-        """An empty row."""
+        """An empty row, unless there is one."""
         self.end()
-        self._write("\n")
+        if not self._is_blank:
+            self._write("\n")
+            self._is_blank = True
 
     # region: foreign
-    def text(self, piece: str) -> None:
-        """Foreign text, behind what is on the row or behind a gutter."""
-        self._put(escape(piece))
+    def text(self, piece: str, words: bool = False) -> None:
+        """Foreign text, behind what is on the row or behind a gutter; `words`: broken at blanks."""
+        self._put(piece, words=words)
 
     # endregion
 
     def end(self) -> None:
         """The end of a row that holds something."""
-        if self._column:
+        if self._rows.column:
             self._write("\n")
-            self._column = 0
+            self._rows.begin()
 
     def typed(self) -> None:
         """A person has ended the row with Enter."""
-        self._column = 0
+        self._rows.begin()
+        self._is_blank = False
 
     @property
     def height(self) -> int:
@@ -85,40 +87,17 @@ class Screen:
     @property
     def width(self) -> int:
         """Columns that are used: never the last one, where terminals differ."""
+        if not self._console.is_terminal:
+            return ENDLESS
         return max(NARROWEST, self._console.size.width - 1)
 
-    def _put(self, text: str, style: str = "", own: bool = False) -> None:
-        out, self._column = self._layout(text, self._column, own)
-        self._write(out, style)
-
-    # region: layout
-    def _layout(self, text: str, column: int, own: bool) -> tuple[str, int]:
-        """(the text broken into rows behind gutters, the column it ends in)."""
-        width, out = self.width, []
-        for char in text:
-            if char == "\n":
-                if not column:
-                    out.append(GUTTER.rstrip())
-                out.append("\n")
-                column = 0
-                continue
-            size = TAB - column % TAB if char == "\t" else cell_size(char)
-            if column and column + size > width:
-                out.append("\n")
-                column = 0
-            if not column and not own:
-                out.append(GUTTER)
-                column = len(GUTTER)
-            own = False
-            out.append(" " * size if char == "\t" else char)
-            column += size
-        return "".join(out), column
-
-    # endregion
+    def _put(self, text: str, style: str = "", own: bool = False, words: bool = False) -> None:
+        self._write(self._rows.layout(escape(text), self.width, own, words), style)
 
     def _write(self, text: str, style: str = "") -> None:
         if self._is_gone or not text:
             return
+        self._is_blank = False
         try:
             if style:
                 self._console.print(text, style=style, end="", soft_wrap=True)
@@ -128,13 +107,6 @@ class Screen:
         except (OSError, ValueError):
             self._is_gone = True
             self._lost()
-
-
-def cell_size(char: str) -> int:
-    """Columns that a character takes; a character that may take one more counts as more."""
-    if char == WIDENS:
-        return 1
-    return 1 if char.isascii() else get_character_cell_size(char)
 
 
 def make_console(stderr: bool = False) -> Console:

@@ -50,18 +50,18 @@ class View:
     # region: answer
     def _request(self, payload: Mapping[str, Any]) -> None:
         self._has_text = False
-        if payload["attempt"] == 1:
-            self._screen.blank()
+        self._screen.blank()
         self._screen.label("Assistant>", "bold")
 
     def _delta(self, payload: Mapping[str, Any]) -> None:
-        self._screen.text(payload["text"] if self._has_text else f" {payload['text']}")
+        blank = "" if self._has_text else " "
+        self._screen.text(blank + payload["text"], words=True)
         self._has_text = True
 
     def _response(self, payload: Mapping[str, Any]) -> None:
         content, status = payload["content"], payload["status"]
         if content and not self._has_text:
-            self._screen.text(f" {content}")
+            self._screen.text(f" {content}", words=True)
         self._screen.end()
         if status == "completed" and not content and not payload["tool_calls"]:
             self._screen.say("[The model answered without any text.]")
@@ -99,6 +99,8 @@ class View:
         self._screen.end()
         for note in payload.get("notes", ()):
             self._screen.say(f"Note: {one_line(note)}")
+        if self._chat:
+            self._screen.blank()
 
     # endregion
 

@@ -7,6 +7,7 @@ wait that is in vain fails with the screen in its message.
 from __future__ import annotations
 
 import os
+import re
 import select
 import signal
 import struct
@@ -102,11 +103,8 @@ class Person:
         The blank behind it comes when what was typed before has been thrown away.
         """
         self.see(question, times)
-        self.wait(lambda: self.screen.cursor.x == len(self._last_row()) + 1, "room for an answer")
+        self.wait(lambda: self.raw.endswith(b" "), "room for an answer")
         return self.text()
-
-    def _last_row(self) -> str:
-        return self.text().rpartition("\n")[2]
 
     def see(self, wanted: str, times: int = 1, last: bool = False) -> str:
         """Wait until the text is on the screen (`last`: in its last row); the whole screen."""
@@ -164,6 +162,11 @@ class Person:
         if self.is_open:
             self.is_open = False
             os.close(self._fd)
+
+
+def squeezed(text: str) -> str:
+    """Text without blanks, and without the gutters behind which long lines go on."""
+    return re.sub(r"\n\||\s", "", text)
 
 
 def is_alive(pid: int) -> bool:
