@@ -70,7 +70,8 @@ class HumanApprover:
     """Asks a person, through `ask`: shown the request, it returns the line typed, or None at EOF.
 
     Only `y` or `yes` allows, ignoring case and surrounding spaces; any other line is a no. No
-    line at all is a no as well: nobody is there. Ctrl+C at the question cancels the turn.
+    line at all (None, or EOFError as `input` raises it) is a no as well: nobody is there. Ctrl+C
+    at the question cancels the turn.
     """
 
     def __init__(self, ask: Callable[[ApprovalRequest], str | None], name: str = "user") -> None:
@@ -80,6 +81,8 @@ class HumanApprover:
     def decide(self, request: ApprovalRequest) -> Decision:
         try:
             line = self._ask(request)
+        except EOFError:
+            line = None
         except KeyboardInterrupt:
             return Decision("cancelled", "user", self._name, "Ctrl+C at the question")
         if line is None:

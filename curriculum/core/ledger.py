@@ -142,6 +142,7 @@ class Ledger:
             stop = CancelledError("interrupted from the keyboard")
         else:
             stop = kind(f"{type(fault).__name__}: {fault}")
+            stop.__cause__ = fault  # whoever debugs finds the traceback there
         if isinstance(stop, CancelledError) and stop is not self._cancellation:
             self._cancellation = stop
             self.recorder.emit(
@@ -198,8 +199,8 @@ class Ledger:
         Returns the answer as it is kept: whole, its text clean. Raises ProtocolError, with
         nothing kept, if it cannot be trusted.
         """
-        content = clean_text(answer.resolved_content)
         calls = check_answer(answer, "".join(self._shown), self._used_ids)
+        content = clean_text(answer.resolved_content)
         turn = ModelTurn(content, calls, (), answer.stop, answer.usage, answer.opaque)
         record: dict[str, object] = {"content": content, "tool_calls": plain_calls(calls)}
         if turn.opaque is not None:

@@ -87,6 +87,8 @@ class AgentRunner:
         self.model = model
         self.tools = tools or ToolBox()
         self.config = config or AgentConfig()
+        if not (isinstance(self.tools, ToolBox) and isinstance(self.config, AgentConfig)):
+            raise TypeError("AgentRunner takes a model, a ToolBox, an AgentConfig, in this order")
         if self.config.max_turns < 1 or self.config.max_tool_calls < 0:
             raise ValueError("max_turns must be at least 1, max_tool_calls at least 0")
         if not (self.config.agent_id and self.config.model_id and self.config.harness):
@@ -174,7 +176,8 @@ class AgentRunner:
         try:
             turn = ledger.answered(self._receive(view))
         except BaseException as fault:
-            raise ledger.unanswered(fault) from None
+            stop = ledger.unanswered(fault)
+            raise stop from stop.__cause__
         ledger.report("budget.spend", budget.settle("request", turn.usage))
         return turn
 

@@ -77,14 +77,18 @@ def check_answer(turn: ModelTurn, shown: str, used_ids: Container[str]) -> tuple
     the calls with clean text; their arguments may be anything, the tool judges them. Raises
     ProtocolError.
     """
+    if not isinstance(turn.tool_calls, tuple):
+        raise ProtocolError(f"tool_calls is no tuple (a comma missing?): {turn.tool_calls!r}")
+    if not all(isinstance(text, str) for text in (turn.content, *turn.chunks)):
+        raise ProtocolError("the content or a chunk of the answer is not text")
     if shown and shown != clean_text(turn.resolved_content):
         raise ProtocolError("the streamed text is not the text of the answer")
     if turn.usage and not all(isinstance(n, int) and n >= 0 for n in as_data(turn.usage).values()):
         raise ProtocolError(f"the usage is not two counts of tokens: {turn.usage!r}")
     fresh: dict[str, ToolCall] = {}
     for call in turn.tool_calls:
-        texts = (call.call_id, call.name, call.arguments)
-        if not all(isinstance(text, str) for text in texts):
+        texts = tuple(as_data(call).values()) if isinstance(call, ToolCall) else ()
+        if not texts or not all(isinstance(text, str) for text in texts):
             raise ProtocolError(f"a call is not made of text: {call!r}")
         clean = ToolCall(*[clean_text(text) for text in texts])
         if not 0 < len(clean.call_id) <= MAX_CALL_ID:

@@ -135,6 +135,8 @@ class ToolBox:
     def __init__(self, tools: Iterable[Tool] = (), granted: Iterable[str] = ()) -> None:
         self._tools: dict[str, Tool] = {}
         for tool in tools:
+            if not isinstance(tool.definition, ToolDefinition):
+                raise TypeError(f"the definition of {tool!r} is no ToolDefinition")
             if tool.definition.name in self._tools:
                 raise ValueError(f"two tools are named {tool.definition.name!r}")
             self._tools[tool.definition.name] = tool

@@ -51,6 +51,13 @@ def test_no_line_at_all_is_a_no_that_names_no_user() -> None:
     assert (decision.decision, decision.actor_kind) == ("deny", "policy")
 
 
+def test_input_at_its_end_is_a_no_that_names_no_user() -> None:
+    def ask(_: ApprovalRequest) -> str:
+        raise EOFError
+
+    assert HumanApprover(ask).decide(request()) == HumanApprover(lambda _: None).decide(request())
+
+
 def test_e8_ctrl_c_at_the_question_cancels_the_turn_and_nothing_runs() -> None:
     def interrupt(_: ApprovalRequest) -> str:
         raise KeyboardInterrupt

@@ -8,6 +8,7 @@ import pytest
 
 from curriculum.core.approval import ApprovalRequest, Decision
 from curriculum.core.errors import CancelledError, ModelError, TransientModelError
+from curriculum.core.loop import AgentConfig, AgentRunner
 from curriculum.core.messages import Message, ModelTurn
 from curriculum.core.model import ScriptedModel
 from curriculum.core.seams import CancelToken
@@ -232,6 +233,23 @@ def test_an_error_of_an_earlier_turn_does_not_end_the_conversation() -> None:
     result = runner.run("two")
     assert result.stop_reason == "completed"
     assert types(result).count("error") == 1
+
+
+def test_the_caller_finds_the_traceback_of_a_bug() -> None:
+    bug = ZeroDivisionError("x")
+    for script, probe in (([bug], Probe()), ([asks(call(0))], Probe(act=raises(bug)))):
+        result = runner_of(script, probe).run("go")
+        assert result.error is not None
+        assert result.error.__cause__ is bug
+
+
+def test_parts_in_the_wrong_place_are_refused_at_once() -> None:
+    with pytest.raises(TypeError, match="in this order"):
+        AgentRunner(ScriptedModel([]), AgentConfig())  # type: ignore[arg-type]
+    probe = Probe()
+    probe.definition = {"name": "probe"}  # type: ignore[assignment]
+    with pytest.raises(TypeError, match="no ToolDefinition"):
+        ToolBox([probe])
 
 
 def test_the_caller_is_told_who_cancelled() -> None:

@@ -34,6 +34,28 @@ def test_a_call_that_is_not_text_makes_the_whole_answer_invalid(field: dict[str,
     assert "not made of text" in refused([asks(ToolCall(**fields))], Probe())  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("turn", "said"),
+    [
+        (ModelTurn(tool_calls=call(0)), "a comma missing"),  # type: ignore[arg-type]
+        (ModelTurn(tool_calls=[call(0)]), "no tuple"),  # type: ignore[arg-type]
+        (ModelTurn(tool_calls=("call-0",)), "not made of text"),  # type: ignore[arg-type]
+        (ModelTurn(call(0)), "not text"),  # type: ignore[arg-type]
+        (ModelTurn(chunks=("a", 5)), "not text"),  # type: ignore[arg-type]
+    ],
+)
+def test_a_turn_of_the_wrong_types_says_which(turn: ModelTurn, said: str) -> None:
+    class Gives:
+        def stream(self, messages: object, tools: object) -> object:
+            yield turn
+
+    runner = runner_of([], Probe())
+    runner.model = Gives()  # type: ignore[assignment]
+    result = ends_well(runner.run("go"))
+    assert payloads(result, "error")[0]["kind"] == "protocol"
+    assert said in payloads(result, "error")[0]["message"]
+
+
 def test_two_calls_that_share_an_id_make_the_whole_answer_invalid() -> None:
     probe = Probe()
     assert "share the call_id 'call-0'" in refused([asks(call(0), call(0))], probe)
