@@ -40,31 +40,23 @@ peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 print(peak * (1 if sys.platform == "darwin" else 1024), file=sys.stderr)
 sys.exit(code)
 """
-# The most requests of one session: each lists all roles before it, so turns are compacted away.
-KEPT_MESSAGES = 8
+# A request lists the role of every message before it, so a trace of many short answers would be
+# roles above all. Here an answer comes in many pieces, and a call gives much output.
+PIECES, OUTPUTS = 100, 50
+ROLES_OF_A_TURN = ("user", "assistant", "tool", "assistant")
 
 
 def turn(number: int) -> Iterable[story.Event]:
-    """One user turn with a call: 20 events of about 500 bytes on average."""
+    """One user turn with a call: 258 events of about 500 bytes on average."""
     first, second = 2 * number + 1, 2 * number + 2
     call = {**story.CALL, "call_id": f"call-{number + 1}"}
     call["arguments"] = '{"command":"grep -rn --include=*.py validate . | sort | head -20"}'
-    before = 4 * number + 1
-    pieces = [f"This is piece {index} of an answer. " for index in range(5)]
-    whole = {"count": 5, "complete": True}
+    before = [*ROLES_OF_A_TURN * number, "user"]
+    pieces = [f"This is piece {index} of an answer. " for index in range(PIECES)]
+    whole = {"count": PIECES, "complete": True}
     yield story.user("Where is the validator, and who calls it? Answer in one paragraph, please.")
-    for request, count in ((first, before), (second, before + 2)):
-        roles = ["user", "user"] if request == first else ["user", "assistant", "tool"]
-        yield story.event(
-            "context.compact",
-            "harness",
-            policy="last-turn",
-            reason="budget",
-            dropped=[],
-            summary="What was said before.",
-            message_count_before=count,
-            message_count=len(roles),
-        )
+    for request in (first, second):
+        roles = before if request == first else [*before, "assistant", "tool"]
         yield story.request(request, *roles, turn=1 if request == first else 2)
         yield from (story.delta(request, index, text) for index, text in enumerate(pieces))
         calls = [call] if request == first else []
@@ -72,10 +64,11 @@ def turn(number: int) -> Iterable[story.Event]:
         if calls:
             yield story.call(first, **call)
             yield story.begun(call["call_id"])
-            yield story.output(0, call["call_id"])
-            result = story.result(call_id=call["call_id"], exit_code=0)
-            result["payload"]["output"] = "curriculum/trace/validate.py:1: validate\n" * 20
-            yield result
+            for index in range(OUTPUTS):
+                output = story.output(index, call["call_id"])
+                output["payload"]["text"] = "curriculum/trace/validate.py:1: validate\n" * 4
+                yield output
+            yield story.result(call_id=call["call_id"], exit_code=0)
 
 
 def write_trace(path: Path, size: int, ids: Callable[[int], str]) -> int:
