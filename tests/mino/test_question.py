@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -249,8 +250,8 @@ def test_e4_without_a_terminal_nothing_is_approved_and_it_is_said_why(
     with script(calls("touch ran")) as server:
         file = desk.home / "input"
         file.write_text("go\ny\n")
-        mino = f"{sys.executable} -m curriculum.mino"
-        line = {"yes |": f"yes | {mino}", "< file": f"{mino} < {file}", "| cat": f"{mino} | cat"}
+        mino = f"{shlex.quote(sys.executable)} -m curriculum.mino"
+        line = {"yes |": f"yes | {mino}", "< file": f"{mino} < {shlex.quote(str(file))}", "| cat": f"{mino} | cat"}
         terminal, child = os.openpty()
         ran = subprocess.run(
             ["bash", "-o", "pipefail", "-c", line[kind]],
