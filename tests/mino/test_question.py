@@ -251,7 +251,11 @@ def test_e4_without_a_terminal_nothing_is_approved_and_it_is_said_why(
         file = desk.home / "input"
         file.write_text("go\ny\n")
         mino = f"{shlex.quote(sys.executable)} -m curriculum.mino"
-        line = {"yes |": f"yes | {mino}", "< file": f"{mino} < {shlex.quote(str(file))}", "| cat": f"{mino} | cat"}
+        line = {
+            "yes |": f"yes | {mino}",
+            "< file": f"{mino} < {shlex.quote(str(file))}",
+            "| cat": f"{mino} | cat",
+        }
         terminal, child = os.openpty()
         ran = subprocess.run(
             ["bash", "-o", "pipefail", "-c", line[kind]],

@@ -6,6 +6,7 @@ Sections G, H and I of the cases as far as all of mino is needed to see them; K1
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 from typing import Any
@@ -301,7 +302,11 @@ def test_k1_a_reader_that_goes_away_is_no_traceback(desk: Desk) -> None:
     with script(calls("echo hi"), says("Done.")) as server:
         for command in ("--help", "run go --json --allow-rule 'bash:*'"):
             ran = subprocess.run(
-                ["bash", "-c", f"{sys.executable} -m curriculum.mino {command} | head -c 1"],
+                [
+                    "bash",
+                    "-c",
+                    f"{shlex.quote(sys.executable)} -m curriculum.mino {command} | head -c 1",
+                ],
                 capture_output=True,
                 text=True,
                 env=desk.at(server),
