@@ -72,6 +72,9 @@ class Chat:
                 for line in recovery_lines(store):
                     screen.say(line)
                 self._banner(store, instructions.notices)
+                for message in store.replay.messages:
+                    if message.role == "user":
+                        self._terminal.remember(message.content)
                 talk.begin()
                 try:
                     code = self._talk(talk)

@@ -154,6 +154,10 @@ def _dispatch(options: argparse.Namespace, key: tuple[str, str]) -> int:
     settings = read_settings(given, os.environ, key)
     if options.command == "chat" and not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise ConfigError(NO_TERMINAL)
+    try:
+        os.getcwd()
+    except OSError as fault:
+        raise ConfigError(f"the current directory cannot be used: {fault.strerror}") from None
     from curriculum.mino.trace_file import TraceFile
 
     path = given.get("trace", "")

@@ -3,8 +3,8 @@
 Both come from one terminal. An answer is read from the kernel alone, after whatever was typed
 before the question has been thrown away; nothing else in the process holds input. That is why
 lines are edited with readline and not with prompt_toolkit: readline takes single bytes up to the
-end of the line, while prompt_toolkit reads ahead into a store of its own that no flush of the
-terminal reaches, and puts its own handlers in place of our signals.
+end of the line. prompt_toolkit reads ahead: of `question, Enter, y, Enter` pasted at once, 3.0.53
+left nothing in the terminal and kept `y` in a store of its own, which no flush of it reaches.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.mino.desk import Desk, calls, outputs, says, script
+from tests.mino.person import squeezed
 
 ALLOW = ("--allow-rule", "bash:*")
 
@@ -77,11 +78,11 @@ def test_f7_f8_without_a_start_on_disk_nothing_runs_and_no_hint_lies(desk: Desk)
         resource.prlimit(person.process.pid, resource.RLIMIT_FSIZE, (room, room))
         person.type("y\r")
         assert person.leave() == 3
-        shown = person.text().replace("\n| ", "")
+        shown = squeezed(person.text())
     assert not list(desk.project.iterdir())
-    assert f"{desk.sessions[0]}: File too large (errno {errno.EFBIG})" in shown
-    assert "The chat ends here" in shown
-    assert "Go on with" not in shown
+    assert squeezed(f"{desk.sessions[0]}: File too large (errno {errno.EFBIG})") in shown
+    assert "Thechatendshere" in shown
+    assert "Goonwith" not in shown
 
 
 def test_f10_a_second_mino_finds_the_session_busy_and_writes_nothing(desk: Desk) -> None:
@@ -180,8 +181,8 @@ def test_f20_killed_at_the_question_its_calls_did_not_run(desk: Desk) -> None:
             person.send(signal.SIGKILL)
             person.leave()
         with desk.person(server, "--resume") as person:
-            shown = person.see("\nYou>", last=True).replace("\n| ", "")
-            assert "Not started: 2. Started, with an unknown outcome: 0." in shown
+            shown = squeezed(person.see("\nYou>", last=True))
+            assert squeezed("Not started: 2. Started, with an unknown outcome: 0.") in shown
             person.say("again")
             person.see("Assistant> Gone on.")
         assert [result["status"] for result in outputs(server.requests[1])] == ["not_executed"] * 2

@@ -12,7 +12,7 @@ from curriculum.mino.config import ConfigError, read_settings
 from curriculum.mino.instructions import MOST_BYTES, load_instructions
 from curriculum.mino.secrecy import take_key
 from tests.mino.desk import KEY, Desk, calls, outputs, says, script
-from tests.mino.person import ROOT
+from tests.mino.person import ROOT, squeezed
 
 URL = "https://model.example/v1"
 
@@ -252,8 +252,8 @@ def test_what_is_no_file_of_the_repository_is_left_out_and_told(tmp_path: Path) 
 def test_instructions_are_shown_when_loaded_and_sent(desk: Desk) -> None:
     (desk.project / "AGENTS.md").write_text("Be brief.\n")
     with script(says("Ok.")) as server, desk.person(server) as person:
-        shown = person.see("\nYou>", last=True).replace("\n| ", "")
-        assert f'Instructions: "{desk.project}/AGENTS.md" (10 bytes)' in shown
+        shown = squeezed(person.see("\nYou>", last=True))
+        assert squeezed(f'Instructions: "{desk.project}/AGENTS.md" (10 bytes)') in shown
         person.say("go")
         person.see("Assistant> Ok.")
     assert "Be brief." in server.requests[0].json()["instructions"]

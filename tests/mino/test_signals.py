@@ -6,12 +6,15 @@ B8, B10, B11, B13, B14 and B15 of the cases stand here as well, as they are abou
 from __future__ import annotations
 
 import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from tests.mino.desk import Desk, calls, outputs, says, script
-from tests.mino.person import QUESTION, Person, is_alive
+from tests.mino.person import PATIENCE_SECONDS, QUESTION, Person, is_alive, squeezed
 
 CTRL_C = "\x03"
 HINT = "Ctrl+C once more leaves"
@@ -259,8 +262,8 @@ def test_an_outcome_that_is_not_acknowledged_keeps_the_session_as_it_is(desk: De
         before = desk.sessions[0].read_bytes()
         with desk.person(server, "--resume", "--replay", "completed-only") as person:
             shown = person.see("\nYou>", last=True)
-            notice = shown.split("mino 0.")[0].replace("\n| ", "").strip()
-            assert notice == (
+            notice = squeezed(shown.split("mino 0.")[0])
+            assert notice == squeezed(
                 "An interrupted tool turn was retained but excluded from context. "
                 "Commands it started may already have run; none was retried."
             )
@@ -281,3 +284,35 @@ def test_b15_a_process_left_behind_does_not_hold_the_session(desk: Desk) -> None
             assert person.leave() == 0
         with desk.person(server, "--resume") as person:
             person.see("\nYou>", last=True)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["int", "term"])
+@pytest.mark.parametrize("stage", ["silent", "command"])
+def test_a_run_that_is_stopped_says_so_and_leaves_no_child(
+    desk: Desk, number: signal.Signals, stage: str
+) -> None:
+    exchange = STALLED if stage == "silent" else calls(SLEEP)
+    with script(exchange) as server:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "curriculum.mino", "run", "go", "--allow-rule", "bash:*"],
+            env=desk.at(server),
+            cwd=desk.project,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+        started = desk.project / "started"
+        end = time.monotonic() + PATIENCE_SECONDS
+        while not (started.exists() and started.read_text()) and not (
+            stage == "silent" and server.requests
+        ):
+            assert process.poll() is None
+            assert time.monotonic() < end
+        process.send_signal(number)
+        output, said = process.communicate(timeout=PATIENCE_SECONDS)
+    assert process.returncode == 128 + number
+    assert output == b""
+    assert b"Traceback" not in said
+    assert stage == "silent" or not is_alive(int(started.read_text()))
+    assert desk.records()[-1]["data"] == {"status": "cancelled"}
