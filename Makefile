@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint traces validate bench lock clean venv locked
+.PHONY: help demo test lint traces pictures validate bench lock clean venv locked
 PY := .venv/bin/python
 
 help: ## Show this list
@@ -26,6 +26,9 @@ lint: locked ## Check style, types and the arrows between folders
 
 traces: locked ## Write the golden traces anew (refused if one does not validate)
 	@$(PY) -m tests.golden --update
+
+pictures: locked ## Draw the pictures of the pages anew, from the golden traces
+	@$(PY) -m tests.pictures --update
 
 validate: locked ## Validate every golden trace
 	@$(PY) -m curriculum.trace validate traces/golden/*.jsonl
