@@ -22,6 +22,7 @@ from curriculum.core.trace import Event, Recorder, SystemClock
 from curriculum.core.visible import quote
 from curriculum.core.waiting import SystemWaiter
 from curriculum.mino.config import Settings
+from curriculum.mino.context import ReplayRule
 from curriculum.mino.instructions import Instructions
 from curriculum.sessions.errors import SessionNotFoundError
 from curriculum.sessions.ids import known_ids, resolve_prefix
@@ -139,6 +140,8 @@ class Conversation:
         self.last: RunResult | None = None
         self._is_open = False
         self._model = BoundedModel(make_model(settings, cancel), MAX_REQUESTS)
+        self._context = ReplayRule(store.rule)
+        self._size = 1 + len(store.replay.messages)  # messages so far: the instructions come first
         clock = self.recorder.clock
         self._runner = AgentRunner(
             RetryingModel(self._model, SystemWaiter(clock), cancel, RETRIES),
@@ -149,6 +152,7 @@ class Conversation:
             approver=approver,
             journal=store,
             cancel=cancel,
+            context=self._context,
             recorder=self.recorder,
         )
 
@@ -170,11 +174,13 @@ class Conversation:
         """Answer one input; a fault is in the result. What ends the program passes through."""
         self._model.begin_turn()
         try:
-            self.last = self._runner.turn(text)
+            self.last = result = self._runner.turn(text)
         except BaseException:
             self._is_open = False  # the runner has recorded the end itself
             raise
-        return self.last
+        self._context.end_turn(self._size, result.messages, result.error is None)
+        self._size = len(result.messages)
+        return result
 
     # endregion
 

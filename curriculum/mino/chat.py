@@ -116,11 +116,11 @@ class Chat:
     # region: talk
     def _talk(self, talk: Conversation) -> int:
         """Turn after turn; returns the exit code."""
-        if not self._acknowledge_all(talk):
-            return NO_SESSION
         leaving = False  # Ctrl+C has been pressed, and nothing was typed since
         while True:
             self._signals.begin_turn()
+            if not self._acknowledge_all(talk):
+                return NO_SESSION
             self._screen.blank()
             try:
                 line = self._terminal.read_line()
@@ -170,8 +170,7 @@ class Chat:
             say(f"[Unknown outcome: {one_line(outcome.call.name)}]", "bold")
             for line in field_lines(outcome.display):
                 say(line)
-            say("It had started when mino ended. It may have taken effect; it was not run again.")
-            self._signals.begin_turn()
+            say("It started, and nobody knows what came of it. It was not run again.")
             try:
                 known = self._asker.confirm("Go on, with this outcome unknown? [y/N]")
             except KeyboardInterrupt:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from curriculum.core.trace import Event
+from curriculum.mino.context import POLICY
 from curriculum.mino.question import field_lines, one_line
 from curriculum.mino.screen import Screen
 
@@ -109,7 +110,8 @@ class View:
         self._screen.say(f"[Trying again in {seconds:.1f} s: {one_line(payload['cause'])}]")
 
     def _compact(self, payload: Mapping[str, Any]) -> None:
-        self._screen.say("[Some earlier messages were left out of this request.]")
+        if payload["policy"] != POLICY:  # that was told when the turn ended
+            self._screen.say("[Some earlier messages were left out of this request.]")
 
     def _error(self, payload: Mapping[str, Any]) -> None:
         self._screen.say(error_line(payload), "bold")

@@ -15,6 +15,7 @@ import pytest
 
 from tests.mino.desk import Desk, calls, outputs, says, script
 from tests.mino.person import squeezed
+from tests.mino.test_run import validate
 
 ALLOW = ("--allow-rule", "bash:*")
 
@@ -252,3 +253,39 @@ def test_an_outcome_that_is_unknown_stops_a_run_that_nobody_watches(desk: Desk) 
         assert ran.returncode == 0
         assert "none was retried." in ran.stderr.replace("\n| ", "")
     assert os.path.exists(desk.sessions[0])
+
+
+@pytest.mark.parametrize("rule", ["with-evidence", "completed-only"])
+def test_a_conversation_goes_on_the_same_way_with_and_without_a_restart(
+    desk: Desk, rule: str
+) -> None:
+    """A failed turn without calls is never shown again, one with calls only as the rule says."""
+    exchanges = (
+        {"send": [{"cut": True}]},
+        {"send": [{"cut": True}]},
+        {"send": [{"cut": True}]},
+        calls("echo evidence"),
+        {"send": [{"raw": 'event: error\ndata: {"type":"error","message":"no"}\n\n'}]},
+        says("Live."),
+        says("Again."),
+    )
+    trace = desk.project / "t.jsonl"
+    with script(*exchanges) as server:
+        with desk.person(server, "--replay", rule, "--trace", str(trace)) as person:
+            person.say("first words")
+            person.see("[Turn failed: ")
+            person.say("second words")
+            person.answer("y")
+            person.see("[Turn failed: ", times=2)
+            person.say("third words")
+            person.see("Assistant> Live.")
+            person.say("/quit")
+            assert person.leave() == 0
+        assert ask(desk, server, "--resume", "--replay", rule).returncode == 0
+    assert validate(trace.read_text()).returncode == 0
+    live, resumed = (request.json()["input"] for request in server.requests[-2:])
+    assert resumed[: len(live)] == live
+    text = json.dumps(live)
+    assert "first words" not in text
+    assert ("evidence" in text) == (rule == "with-evidence")
+    assert "third words" in text
