@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import re
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from tests.prose.page import CODE, Page
+from tests.prose.page import CODE, SOURCE, Page
 from tests.prose.shell import Command, commands_of, matches
 
 FREE = ("", "text")  # diagrams and forms: nothing in them claims to be code or output
-CHECKED = ("console", "python")
+COMMANDS = ("console", "sh", "output")
+CHECKED = (*COMMANDS, "python")
 OURS = re.compile(r"(curriculum|lessons|traces|schemas|tests|\.ci)/[\w./-]*")
 MODULE = re.compile(r"python3? -m ((?:curriculum|tests)[\w.]*)")
 TARGET = re.compile(r"\bmake ([a-z]+)\b")
@@ -60,6 +62,8 @@ def stale_quotes(page: Page, root: Path) -> Iterator[str]:
             try:
                 if fence.lines != region(root, fence.quote):
                     yield f"{where}: not what {fence.quote} says; python -m tests.prose --update"
+                elif fence.above != source_line(page, root, fence.quote):
+                    yield f"{where}: shows no path of its code; python -m tests.prose --update"
             except QuoteError as error:
                 yield f"{where}: {error}"
 
@@ -70,13 +74,20 @@ def update_quotes(page: Page, root: Path) -> Page:
     for fence in reversed(page.fences):
         if fence.quote:
             lines[fence.line : fence.line + len(fence.lines)] = region(root, fence.quote)
+            mark = fence.line - 2 if SOURCE.match(fence.above) else fence.line - 1
+            lines[mark : fence.line - 1] = [source_line(page, root, fence.quote)]
     return replace(page, text="\n".join(lines))
+
+
+def source_line(page: Page, root: Path, reference: str) -> str:
+    """What stands right above quoted code, for readers: the path of its file, as a link to it."""
+    name, _, _ = reference.partition("#")
+    return f"[`{name}`]({os.path.relpath(root / name, page.path.parent)})"
 
 
 def commands(page: Page) -> list[Command]:
     """Every command that the page tells its reader to run, in order."""
-    console = [fence for fence in page.fences if fence.language == "console"]
-    return [command for f in console for command in commands_of(f.line, f.lines)]
+    return commands_of(page.fences)
 
 
 def wrong_outputs(page: Page, printed: Sequence[tuple[str, int]]) -> Iterator[str]:
@@ -98,9 +109,8 @@ def update_outputs(page: Page, printed: Sequence[tuple[str, int]]) -> Page:
     lines = page.text.split("\n")
     for command, (real, code) in reversed(list(zip(commands(page), printed, strict=True))):
         elided = any(line == "..." or "…" in line for line in command.output)
-        if not (code or elided or matches(command.output, real)):
-            start = command.line + command.text.count("\n")
-            lines[start : start + len(command.output)] = real.splitlines()
+        if command.under and not (code or elided or matches(command.output, real)):
+            lines[command.under : command.under + len(command.output)] = real.splitlines()
     return replace(page, text="\n".join(lines))
 
 
@@ -179,7 +189,7 @@ def differences(one: Page, other: Page) -> Iterator[str]:
         "links": lambda page: sorted(_neutral(page, link.text) for link in page.links),
         "blocks": lambda page: [fence.language + fence.quote for fence in page.fences],
         "commands and outputs": lambda page: [
-            line for fence in page.fences if fence.language == "console" for line in fence.lines
+            line for fence in page.fences if fence.language in COMMANDS for line in fence.lines
         ],
     }
     for part, of in parts.items():

@@ -12,6 +12,7 @@ from pathlib import Path
 
 FENCE = re.compile(r"^( *)(```+)([\w-]*)\s*$")
 QUOTE = re.compile(r"^ *<!-- quote: (\S+) -->$")
+SOURCE = re.compile(r"^\[`[^`]+`\]\([^()\s]+\)$")  # the path of quoted code, above it
 HEADING = re.compile(r"^(#{1,6}) (.+?)\s*$")
 CODE = re.compile(r"`([^`]+)`")
 LINK = re.compile(r"\[([^\[\]]*)\]\(([^()\s]+)\)")
@@ -20,12 +21,16 @@ ANCHOR = re.compile(r'<a id="([^"]+)"></a>')
 
 @dataclass(frozen=True)
 class Fence:
-    """A fenced block. `line` is that of its opening (from 1); `quote` is `PATH#REGION` or empty."""
+    """A fenced block. `line` is that of its opening (from 1); `quote` is `PATH#REGION` or empty.
+
+    `above` is the line right above the block, on which quoted code shows its path.
+    """
 
     line: int
     language: str
     lines: tuple[str, ...]
     quote: str = ""
+    above: str = ""
 
 
 @dataclass(frozen=True)
@@ -53,23 +58,24 @@ class Page:
         """Every fenced block; one that is never closed runs to the end of the page."""
         found: list[Fence] = []
         opening: re.Match[str] | None = None
-        start, quote = 0, ""
+        start, quote, above, last = 0, "", "", ""
         body: list[str] = []
         for number, line in enumerate(self.text.split("\n"), 1):
             if opening is None:
                 if opening := FENCE.match(line):
-                    start, body = number, []
+                    start, body, above = number, [], last
                 elif mark := QUOTE.match(line):
                     quote = mark[1]
-                elif line.strip():
+                elif line.strip() and not SOURCE.match(line):
                     quote = ""
             elif line.strip() == opening[2]:
-                found.append(Fence(start, opening[3], tuple(body), quote))
+                found.append(Fence(start, opening[3], tuple(body), quote, above))
                 opening, quote = None, ""
             else:
                 body.append(line)
+            last = line
         if opening:
-            found.append(Fence(start, opening[3], tuple(body), quote))
+            found.append(Fence(start, opening[3], tuple(body), quote, above))
         return found
 
     @cached_property

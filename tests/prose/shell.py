@@ -14,10 +14,12 @@ import shlex
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from curriculum.grading.exercise import is_stub
+from tests.prose.page import Fence
 
 BASE_PYTHON = os.path.realpath(getattr(sys, "_base_executable", sys.executable))
 COMMAND_SECONDS = 120
@@ -26,27 +28,53 @@ EXERCISES = re.compile(r"curriculum/lessons/\w+/exercises\.py")
 
 @dataclass(frozen=True)
 class Command:
-    """One `$ ` line with its `> ` continuations, and the output the page shows under it."""
+    """What a reader enters at `line`, and the output that the page shows below `under`.
+
+    A line of a `console` block has its output right under it, a `sh` block in the `output` block
+    that follows; `under` is None where there is none.
+    """
 
     line: int
     text: str
     output: tuple[str, ...]
+    under: int | None = None
 
 
-def commands_of(line: int, body: tuple[str, ...]) -> list[Command]:
+def commands_of(fences: Sequence[Fence]) -> list[Command]:
+    """The commands of a page, in order: each `$ ` line of a `console` block, each `sh` block.
+
+    Raises ValueError where a block has no command, or cannot be copied as it stands.
+    """
+    commands: list[Command] = []
+    before = ""
+    for fence in fences:
+        if fence.language == "console":
+            commands += _entered(fence.line, fence.lines)
+        elif fence.language == "sh":
+            commands.append(Command(fence.line, "\n".join(fence.lines), ()))
+        elif fence.language == "output":
+            if before != "sh":
+                raise ValueError(f"line {fence.line}: an output block follows its sh block")
+            commands[-1] = replace(commands[-1], output=fence.lines, under=fence.line)
+        before = fence.language
+    return commands
+
+
+def _entered(line: int, body: tuple[str, ...]) -> list[Command]:
     """The commands of a console block whose fence opens on `line`."""
     commands: list[Command] = []
     for number, shown in enumerate(body, line + 1):
         if shown.startswith("$ "):
-            commands.append(Command(number, shown[2:], ()))
+            commands.append(Command(number, shown[2:], (), number))
         elif not commands:
             raise ValueError(f"line {number}: a console block starts with a line '$ command'")
         elif (shown + " ").startswith("> ") and not commands[-1].output:
-            last = commands[-1]
-            commands[-1] = Command(last.line, f"{last.text}\n{shown[2:]}", ())
+            raise ValueError(
+                f"line {number}: a command of several lines cannot be copied with its '> '; "
+                "put it into a sh block, and what it prints into an output block after it"
+            )
         else:
-            last = commands[-1]
-            commands[-1] = Command(last.line, last.text, (*last.output, shown))
+            commands[-1] = replace(commands[-1], output=(*commands[-1].output, shown))
     return commands
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.golden import ROOT
 from tests.prose import checks
-from tests.prose.page import Page
+from tests.prose.page import Fence, Page
 from tests.prose.shell import Shell, commands_of, handed_out, matches
 
 SOURCE = """\
@@ -34,6 +34,7 @@ class Box:
 """
 QUOTED = """\
 <!-- quote: box.py#inner -->
+[`box.py`](box.py)
 ```python
 def second(self):
     return 2
@@ -119,22 +120,61 @@ def test_what_is_left_out_is_marked(shown: tuple[str, ...], real: str, same: boo
     assert matches(shown, real) is same
 
 
-def test_a_command_may_go_on_over_lines() -> None:
-    [command] = commands_of(10, ("$ cat <<END", "> text", ">", "> END", "text", "> quoted"))
-    assert command.text == "cat <<END\ntext\n\nEND"
-    assert command.output == ("text", "> quoted")
-    assert command.line == 11
+SCRIPT = """\
+```sh
+cat <<END
+text
+
+> quoted
+END
+```
+
+```output
+text
+
+> quoted
+```
+"""
 
 
-def test_output_without_a_command_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"line 4: a console block starts with"):
-        commands_of(3, ("output",))
+def test_a_block_that_can_be_copied_whole_is_one_command(root: Path) -> None:
+    [command] = checks.commands(page(root, SCRIPT))
+    assert command.text == "cat <<END\ntext\n\n> quoted\nEND"
+    assert command.output == ("text", "", "> quoted")
+    assert command.line == 1
+
+
+def test_output_that_looks_like_a_further_line_is_output() -> None:
+    [command] = commands_of([Fence(10, "console", ("$ cat", "text", "> quoted"))])
+    assert (command.text, command.output) == ("cat", ("text", "> quoted"))
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("```console\noutput\n```\n", "line 2: a console block starts with"),
+        ("```console\n$ cat <<END\n> text\n> END\n```\n", "line 3: .* cannot be copied"),
+        ("```console\n$ cat <<END\n>\n> END\n```\n", "line 3: .* cannot be copied"),
+        (CONSOLE + "```output\ntext\n```\n", "line 8: an output block follows its sh block"),
+        (SCRIPT + "```output\ntext\n```\n", "line 14: an output block follows its sh block"),
+    ],
+)
+def test_blocks_that_are_no_commands_are_refused(root: Path, text: str, problem: str) -> None:
+    with pytest.raises(ValueError, match=problem):
+        checks.commands(page(root, text))
 
 
 def test_wrong_outputs_can_be_written_anew_unless_something_is_left_out(root: Path) -> None:
     text = "```console\n$ first\nold\n$ second\nold\n...\n```\n"
     made = checks.update_outputs(page(root, text), says("new\nand more\n", "second\nnew\n"))
     assert made.text == "```console\n$ first\nnew\nand more\n$ second\nold\n...\n```\n"
+
+
+def test_the_output_of_a_copied_block_can_be_written_anew(root: Path) -> None:
+    made = checks.update_outputs(page(root, SCRIPT), says("new\n"))
+    assert made.text == SCRIPT.replace("```output\ntext\n\n> quoted\n", "```output\nnew\n")
+    silent = page(root, SCRIPT.partition("```output")[0])
+    assert checks.update_outputs(silent, says("new\n")).text == silent.text
 
 
 def test_commands_run_in_a_copy_with_a_bare_python(tmp_path: Path) -> None:
@@ -197,6 +237,10 @@ def test_a_region_is_dedented_and_holds_inner_regions_without_their_marks(root: 
         ("box.py#inner", "gone.py#inner", "there is no file gone.py"),
         ("<!-- quote: box.py#inner -->\n", "", "quotes no file"),
         ("-->\n", "-->\nA sentence between.\n", "quotes no file"),
+        ("[`box.py`](box.py)\n", "", "shows no path"),
+        ("[`box.py`]", "[`fox.py`]", "shows no path"),
+        ("(box.py)", "(fox.py)", "shows no path"),
+        ("(box.py)\n", "(box.py)\n\n", "shows no path"),
         ("```python", "```yaml", "is not checked"),
     ],
 )
@@ -204,6 +248,20 @@ def test_a_stale_quote_is_found(root: Path, old: str, new: str, problem: str) ->
     assert old in QUOTED
     [found] = checks.stale_quotes(page(root, QUOTED.replace(old, new)), root)
     assert problem in found
+
+
+@pytest.mark.parametrize("old", ["[`box.py`](box.py)\n", "`](box.py)"])
+def test_the_path_of_quoted_code_is_written_for_readers(root: Path, old: str) -> None:
+    new = "" if old.endswith("\n") else "`](fox.py)"
+    pathless = page(root, "before\n\n" + QUOTED.replace(old, new) + "\nafter\n")
+    assert pathless.text.count(old) == 0
+    assert checks.update_quotes(pathless, root).text == "before\n\n" + QUOTED + "\nafter\n"
+
+
+def test_the_path_of_quoted_code_is_a_link_from_its_page(root: Path) -> None:
+    (root / "en").mkdir()
+    deep = page(root, QUOTED, "en/page.md")
+    assert "[`box.py`](../box.py)\n" in checks.update_quotes(deep, root).text
 
 
 def test_quotes_are_written_anew_from_their_files(root: Path) -> None:
