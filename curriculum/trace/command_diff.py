@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Sequence
 from typing import TypeVar
 
 from curriculum.core.visible import quote
@@ -99,14 +100,20 @@ def _part(parted: Divergence) -> list[str]:
     where = f" at {quote(parted.pointer)[1:-1]}" if parted.pointer else ""
     turn = f"turn {parted.turn}" if parted.turn else "before the first turn"
     lines = [f"first divergence: {turn}, another {parted.about}{where}"]
+    causes = [[(link.line, link.label) for link in chain[1:]] for chain in parted.chains]
+    is_shared = all(parted.chains) and causes[0] == causes[1]
     for letter, chain, value in zip("AB", parted.chains, parted.values, strict=True):
         if not chain:
             lines.append(f"  {letter} says nothing more")
             continue
         lines.append(f"  {letter} line {chain[0].line}: {chain[0].label}")
         lines.append(f"      {'has' if parted.pointer else 'decided'} {_shown(value)}")
-        lines += [f"      because of line {link.line}: {link.label}" for link in chain[1:]]
-    return lines
+        lines += [] if is_shared else _because("      ", chain)
+    return lines + (_because("  both ", parted.chains[0]) if is_shared else [])
+
+
+def _because(margin: str, chain: Sequence[Link]) -> list[str]:
+    return [f"{margin}because of line {link.line}: {link.label}" for link in chain[1:]]
 
 
 def _shown(value: object) -> str:

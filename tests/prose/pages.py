@@ -37,7 +37,8 @@ def lessons(language: str, root: Path = ROOT) -> list[Path]:
 
 def pairs(root: Path = ROOT) -> list[tuple[Path, Path]]:
     """(English, Chinese) of every page that has two languages."""
-    english = [root / "README.md", *lessons("en", root)]
+    chapters = [root / "lessons" / "en" / "reading_a_trace.md"]
+    english = [root / "README.md", *lessons("en", root), *chapters]
     return [(path, other_language(path)) for path in english]
 
 

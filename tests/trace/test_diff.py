@@ -149,16 +149,12 @@ def test_the_text_shows_the_first_divergence_and_its_causes(two: tuple[Path, Pat
         "first divergence: turn 1, another event at /payload/text",
         '  A line 5: model.delta "look."',
         '      has "look."',
-        '      because of line 4: model.delta "Let me "',
-        "      because of line 3: model.request 1: 1 message",
-        '      because of line 2: user.message "What time is it?"',
-        "      because of line 1: session.start session-1 model model",
         '  B line 5: model.delta "hear."',
         '      has "hear."',
-        '      because of line 4: model.delta "Let me "',
-        "      because of line 3: model.request 1: 1 message",
-        '      because of line 2: user.message "What time is it?"',
-        "      because of line 1: session.start session-1 model model",
+        '  both because of line 4: model.delta "Let me "',
+        "  both because of line 3: model.request 1: 1 message",
+        '  both because of line 2: user.message "What time is it?"',
+        "  both because of line 1: session.start session-1 model model",
     ]
 
 
