@@ -37,6 +37,8 @@ NAMES = {
     b" ": "space",
     b"\x04": "q",
 }
+BEGINNINGS = frozenset(code[:length] for code in NAMES for length in range(1, len(code)))
+KEY_SECONDS = 0.1
 
 
 class ScreenTerminal:
@@ -84,6 +86,12 @@ class ScreenTerminal:
             self._pending = os.read(self._keys, 1024)
             if not self._pending:
                 raise EOFError
+        # The rest of an arrow may come a moment later; Escape alone has no meaning here.
+        while self._pending in BEGINNINGS and select.select([self._keys], [], [], KEY_SECONDS)[0]:
+            more = os.read(self._keys, 1024)
+            if not more:
+                break
+            self._pending += more
         return self._take()
 
     def _take(self) -> str:

@@ -308,6 +308,17 @@ def test_a_person_steps_through_a_run(screen: Callable[..., Screen]) -> None:
     assert on.end() == 0
 
 
+def test_an_arrow_that_comes_in_parts_is_an_arrow(screen: Callable[..., Screen]) -> None:
+    on = screen("play", GOLD, "--at", "5")
+    on.wait_for(r"event 5/27")
+    on.press("\x1b")
+    on.press("[")  # alone it would go back a turn
+    on.press("C")
+    assert "event 6/27" in on.wait_for(r"event [^5]+/27")
+    on.press("q")
+    assert on.end() == 0
+
+
 def test_it_plays_to_the_end_by_itself(screen: Callable[..., Screen]) -> None:
     on = screen("play", GOLD, "--start", "--idle-limit", "0.01")
     on.wait_for(r"event 27/27.*paused")
