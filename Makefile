@@ -34,7 +34,7 @@ validate: locked ## Validate every golden trace
 	@$(PY) -m curriculum.trace validate traces/golden/*.jsonl
 
 bench: locked ## Measure, as ratios within one run
-	@for bench in tests/benchmarks/bench_*.py; do $(PY) "$$bench" || exit 1; done
+	@for bench in tests/benchmarks/bench_*.py; do echo "# $$bench"; $(PY) "$$bench" || exit 1; done
 
 lock: locked ## Pin the newest dependencies
 	@$(PY) -m piptools compile --quiet --upgrade --generate-hashes --allow-unsafe --strip-extras \
@@ -42,5 +42,5 @@ lock: locked ## Pin the newest dependencies
 	    --output-file requirements.lock pyproject.toml
 
 clean: ## Remove what make has made
-	@rm -rf .venv dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@rm -rf .venv dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .benchmarks
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

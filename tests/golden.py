@@ -82,6 +82,24 @@ def compare(lesson: str, trace: bytes, folder: Path = GOLDEN) -> None:
     )
 
 
+def write(lesson: str, trace: bytes, folder: Path = GOLDEN) -> bool:
+    """Keep the trace; was there another one, or none, before?"""
+    path = folder / f"{lesson}.jsonl"
+    if path.is_file() and path.read_bytes() == trace:
+        return False
+    folder.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(trace)
+    return True
+
+
+def summary(written: Mapping[str, bool]) -> str:
+    """What `--update` says of the traces it has written: which of them have changed."""
+    changed = [lesson for lesson, has_changed in written.items() if has_changed]
+    names = f": {', '.join(changed)}" if changed else ""
+    traces = "1 trace" if len(written) == 1 else f"{len(written)} traces"
+    return f"{traces}, {len(changed)} changed{names}"
+
+
 def strays(folder: Path = GOLDEN) -> list[str]:
     """Files kept as golden that no demo makes."""
     known = {f"{lesson}.jsonl" for lesson in lessons_with_demo()}
@@ -94,6 +112,7 @@ def main() -> int:
     parser.add_argument("--update", action="store_true", help="write the golden traces anew")
     update = parser.parse_args().update
     validates = (ROOT / "curriculum" / "trace" / "__main__.py").is_file()
+    written: dict[str, bool] = {}
     problems = [f"{name}: no demo makes this file; remove it" for name in strays()]
     for lesson in lessons_with_demo():
         try:
@@ -101,14 +120,15 @@ def main() -> int:
             if update:
                 if validates:
                     refuse_invalid(lesson, trace)
-                GOLDEN.mkdir(parents=True, exist_ok=True)
-                (GOLDEN / f"{lesson}.jsonl").write_bytes(trace)
+                written[lesson] = write(lesson, trace)
             else:
                 compare(lesson, trace)
         except GoldenError as error:
             problems.append(str(error))
     if update and not validates:
         print("golden: not validated, curriculum.trace is not here", file=sys.stderr)
+    if update:
+        print(f"golden: {summary(written)}")
     for problem in problems:
         print(f"golden: {problem}", file=sys.stderr)
     return 1 if problems else 0

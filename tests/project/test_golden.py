@@ -50,6 +50,16 @@ def test_a_changed_byte_is_named_by_its_line(tmp_path: Path) -> None:
         golden.compare("s02", b"{1}\n", tmp_path)
 
 
+def test_writing_anew_tells_which_traces_have_changed(tmp_path: Path) -> None:
+    folder = tmp_path / "golden"
+    assert golden.write("s01", b"{1}\n", folder)
+    assert not golden.write("s01", b"{1}\n", folder)
+    assert golden.write("s01", b"{2}\n", folder)
+    assert (folder / "s01.jsonl").read_bytes() == b"{2}\n"
+    assert golden.summary({"s01": False, "s02": True}) == "2 traces, 1 changed: s02"
+    assert golden.summary({"s01": False}) == "1 trace, 0 changed"
+
+
 def test_a_demo_that_fails_gives_one_line(tmp_path: Path) -> None:
     folder = tmp_path / "curriculum" / "lessons" / "s01_x"
     folder.mkdir(parents=True)

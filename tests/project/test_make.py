@@ -199,11 +199,23 @@ def test_packages_that_cannot_be_installed_are_one_line(checkout: Checkout) -> N
     }
     run = checkout.make("test", **unreachable)
     note, *_ = run.stderr.splitlines(True)
-    assert note == "set-up: installing requirements.lock into .venv (once)\n"
+    assert note == "set-up: installing requirements.lock into .venv (once; about a minute)\n"
     run.stderr = run.stderr.removeprefix(note)
     assert_one_line(run, "pip could not install requirements.lock")
     assert not (checkout.root / ".venv" / ".locked").exists()
     assert_demo(checkout.make("demo"))
+
+
+def test_clean_removes_whatever_git_does_not_want(checkout: Checkout) -> None:
+    ignored = [line for line in (golden.ROOT / ".gitignore").read_text().split() if line[-1] == "/"]
+    assert {".venv/", ".benchmarks/"} <= set(ignored)
+    learners = [".curriculum/"]  # what a learner has read and written is nobody's to remove
+    for name in ignored:
+        (checkout.root / name).mkdir()
+    run = checkout.make("clean")
+    assert (run.returncode, run.stderr) == (0, "")
+    kept = [name for name in ignored if (checkout.root / name).exists()]
+    assert kept == [name for name in learners if name in ignored]
 
 
 def test_help_lists_every_target(checkout: Checkout) -> None:

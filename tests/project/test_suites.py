@@ -23,6 +23,20 @@ def test_learners_suite_is_green_on_a_bare_python() -> None:
     assert int(ran[1]) > 0
 
 
+def test_unittest_in_the_root_runs_the_learners_suite_and_nothing_else() -> None:
+    run = subprocess.run(
+        [sys.executable, "-S", "-m", "unittest", "-v"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert run.returncode == 0, run.stderr
+    ran = re.findall(r"^\w+ \(([\w.]+)\)", run.stderr, re.MULTILINE)
+    assert ran
+    assert [name for name in ran if not name.startswith("curriculum.tests.")] == []
+
+
 def test_every_folder_with_tests_is_a_package() -> None:
     # Else two modules of the same name in two folders would be taken for one.
     for folder in {path.parent for path in ROOT.glob("tests/**/test_*.py")}:
