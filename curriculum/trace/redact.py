@@ -20,6 +20,7 @@ Event = dict[str, Any]
 Path = tuple[str | int, ...]
 
 POLICY = "curriculum-redact-1"
+BEGINNING = "[REDACTED:"
 MOST_ROUNDS = 8
 MOST_HARMLESS = 1000
 _TEXT = ("payload", "text")
@@ -34,6 +35,7 @@ class Held:
     event: Event
     line: int
     found: list[tuple[str, str]] = field(default_factory=list)
+    has_mask: bool = False  # of this policy or any other, whole or cut
 
 
 class Redactor:
@@ -137,7 +139,7 @@ class Redactor:
         items = sorted(pointers)
         if marks["status"] == "withheld":
             event["redaction"] = {**marks, **({"items": items} if items else {})}
-        elif items or "[REDACTED:" in to_json(event):
+        elif held.has_mask:
             # What other policies masked is still there: the pointers are of all masks.
             event["redaction"] = {"status": "redacted", "policy": POLICY, "items": items}
         else:
@@ -153,6 +155,8 @@ class Redactor:
                 if safe != step:
                     del node[step]
                     step = safe
+                if BEGINNING in step:
+                    held.has_mask = True
                 elif len(self._harmless) < MOST_HARMLESS:
                     self._harmless.add(step)
             if isinstance(child, (dict, list)):
@@ -161,14 +165,16 @@ class Redactor:
             elif isinstance(child, str):
                 key = str(step) if isinstance(node, dict) else ""
                 node[step] = self._clean(child, key, (*path, step), held)
-                if MASK.search(node[step]):
-                    pointers.add(pointer_of((*path, step)))
+                if BEGINNING in node[step]:
+                    held.has_mask = True
+                    if MASK.search(node[step]):
+                        pointers.add(pointer_of((*path, step)))
             else:
                 node[step] = child
 
     def _clean(self, text: str, key: str, path: Path, held: Held) -> str:
         """A text without secrets."""
-        if "[REDACTED:" in text:
+        if BEGINNING in text:
             for old in MASK.finditer(text):  # its number is never given to another secret
                 self._numbers.setdefault(old[1], {}).setdefault(old[0], int(old[2]))
         for _ in range(MOST_ROUNDS):

@@ -15,6 +15,7 @@ from urllib.parse import quote as percent_encode
 MASK = re.compile(r"\[REDACTED:([A-Za-z0-9_-]+):([0-9]{1,15})\]")
 _ONLY_MASKS = re.compile(r"[\"']?(?:\[REDACTED:[A-Za-z0-9_-]+:[0-9]+\])+[\"']?")
 SHORTEST_CUT = 8
+SHORT, MOST_HARMLESS = 40, 10_000
 
 # Nothing here is unbounded before its first fixed word, so no text makes a search slow.
 _NAME = (
@@ -76,6 +77,7 @@ class SecretRules:
                 self._forms.setdefault(form, number)
         longest_first = sorted(self._forms, key=len, reverse=True)
         self._exact = re.compile("|".join(map(re.escape, longest_first))) if known else None
+        self._harmless: set[tuple[str, str]] = set()  # short texts come again and again
         self._begun = _beginnings(self._forms)
         self._begun_lengths = sorted({len(begun) for begun in self._begun}, reverse=True)
         self._named = [re.compile(pattern, re.IGNORECASE | re.DOTALL) for pattern in _NAMED]
@@ -83,8 +85,14 @@ class SecretRules:
 
     def find(self, text: str, key: str = "") -> list[Span]:
         """The secrets of a text that stands under a key, in order, none touching another."""
-        if len(text) < 4:
+        if len(text) < 4 or (text, key) in self._harmless:
             return []
+        spans = self._find(text, key)
+        if not spans and len(text) <= SHORT and len(self._harmless) < MOST_HARMLESS:
+            self._harmless.add((text, key))
+        return spans
+
+    def _find(self, text: str, key: str) -> list[Span]:
         spans = list(self._find_known(text))
         if key and KEY_NAME.fullmatch(key) and not _ONLY_MASKS.fullmatch(text):
             spans.append(Span(0, len(text), "key"))
