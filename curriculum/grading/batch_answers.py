@@ -12,7 +12,8 @@ from curriculum.core.messages import ModelTurn, ToolCall
 from curriculum.core.model import ScriptedModel
 from curriculum.core.tools import ToolBox
 from curriculum.grading.approval_under_test import Named
-from curriculum.grading.mistakes import mistake, quote
+from curriculum.grading.mistakes import mistake
+from curriculum.grading.prediction_table import rows_to_grade
 from curriculum.grading.result_status import Probe, probe_call
 
 __unittest = True
@@ -117,15 +118,12 @@ def batches(rng: random.Random) -> Iterator[tuple[str, ...]]:
 def grade_batch_answers(table: Mapping[str, Row]) -> None:
     """C. What the rows predict, put together, against what the trace shows; short batches first."""
     names = (*ANSWERS, NEVER)
-    if not isinstance(table, Mapping) or set(table) != set(names):
-        raise mistake(f"a dict with one row for each of {', '.join(names)}", quote(table), DESIGN)
-    for name in names:
-        row = table[name]
-        if not isinstance(row, Mapping) or set(row) != set(COLUMNS):
-            raise mistake(f"in {name!r} the columns {', '.join(COLUMNS)}", quote(row), DESIGN)
-    findings: dict[str, str] = {}
+    good, problems = rows_to_grade(table, names, COLUMNS, DESIGN)
+    findings = {problem: problem for problem in problems}
     size = 1
     for batch in batches(random.Random(5)):
+        if not set(batch) <= set(good) or (len(batch) > 1 and NEVER not in good):
+            continue  # a row is missing that this batch may need
         if findings and len(batch) > size:
             break  # what longer batches show would follow from the same rows
         size = len(batch)

@@ -13,7 +13,8 @@ from curriculum.core.model import ScriptedModel
 from curriculum.core.parallel import ParallelReads
 from curriculum.core.seams import CancelToken
 from curriculum.core.tools import Prepared, RunningCall, ToolBox, ToolDefinition, ToolResult
-from curriculum.grading.mistakes import mistake, quote
+from curriculum.grading.mistakes import mistake
+from curriculum.grading.prediction_table import rows_to_grade
 
 __unittest = True
 
@@ -103,14 +104,9 @@ def observe_situation(situation: str, seed: int) -> Row:
 
 def grade_outcomes(table: Mapping[str, Row]) -> None:
     """C. What was predicted against what the trace shows, situation by situation."""
-    if not isinstance(table, Mapping) or set(table) != set(SITUATIONS):
-        expected = f"a dict with one row for each of {', '.join(SITUATIONS)}"
-        raise mistake(expected, quote(table), DESIGN)
-    findings = []
-    for situation in SITUATIONS:
+    good, findings = rows_to_grade(table, list(SITUATIONS), FACTS, DESIGN)
+    for situation in good:
         row = table[situation]
-        if not isinstance(row, Mapping) or set(row) != set(FACTS):
-            raise mistake(f"in {situation!r} the columns {', '.join(FACTS)}", quote(row), DESIGN)
         real = observe_situation(situation, len(situation))
         findings += [
             f"{situation!r}: you predict {fact} {row[fact]!r}, the trace shows {real[fact]!r}"

@@ -15,6 +15,7 @@ from curriculum.core.tools import Prepared, RunningCall, ToolBox, ToolDefinition
 from curriculum.core.trace import GoldenClock, Recorder
 from curriculum.grading.killed_process import Tell, die, run_child
 from curriculum.grading.mistakes import mistake, quote
+from curriculum.grading.prediction_table import rows_to_grade
 from curriculum.grading.scratch import scratch
 from curriculum.sessions.store import SessionStore
 
@@ -164,15 +165,10 @@ def observe_table() -> dict[str, dict[str, object]]:
 
 def grade_crash_table(table: Mapping[str, Row]) -> None:
     """C. What was predicted against what killed processes leave, moment by moment."""
-    if not isinstance(table, Mapping) or set(table) != set(DEATHS):
-        expected = f"a dict with one row for each of {', '.join(DEATHS)}"
-        raise mistake(expected, quote(table), DESIGN)
-    findings = []
+    good, findings = rows_to_grade(table, list(DEATHS), COLUMNS, DESIGN)
     real = observe_table()
-    for moment in DEATHS:
+    for moment in good:
         row = table[moment]
-        if not isinstance(row, Mapping) or set(row) != set(COLUMNS):
-            raise mistake(f"in {moment!r} the columns {', '.join(COLUMNS)}", quote(row), DESIGN)
         for column in COLUMNS:
             mine, true = row[column], real[moment][column]
             if isinstance(mine, list):

@@ -9,56 +9,36 @@ from __future__ import annotations
 
 import copy
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Literal
 
 from curriculum.core.errors import ContextOverflowError, ModelError, RunError
 from curriculum.core.loop import AgentRunner
 from curriculum.core.messages import Message, ModelTurn, ToolCall
-from curriculum.core.model import Model, StreamingModel, stream_turn
 from curriculum.core.tools import ToolBox
 from curriculum.core.trace import to_json
 from curriculum.grading.mistakes import collect, mistake, quote
+from curriculum.grading.model_expectations import DEEP, LOOKS, ask, cannot_answer
 from curriculum.grading.model_under_test import Answer, Echo, Failure, ModelUnderTest, Sent
 
 __unittest = True
 
-STEPS = 's01, "Step by step"'
-DEEP = 's01, "Exercises", D'
-
 
 def check_model(under_test: ModelUnderTest, seed: int = 0) -> list[str]:
     """Put a model through all checks that apply. Returns what is wrong: nothing, if it conforms."""
-    checks = _Checks(under_test, random.Random(seed)).all()
+    kit = _Checks(under_test, random.Random(seed))
+    checks = kit.all()
     unknown = under_test.lacks.keys() - checks.keys()
     if unknown:
         raise ValueError(f"lacks names no check of this kit: {sorted(unknown)}")
-    return collect({n: c for n, c in checks.items() if n not in under_test.lacks}, DEEP)
-
-
-def ask(
-    model: Model | StreamingModel,
-    messages: Sequence[Message],
-    tools: Sequence[dict[str, object]] = (),
-) -> ModelTurn:
-    """The complete answer of a model; the pieces that it showed must add up to its text."""
-    shown: list[str] = []
-    for item in stream_turn(model, messages, tools):
-        if isinstance(item, ModelTurn):
-            if shown and "".join(shown) != item.resolved_content:
-                saw = f"{quote(''.join(shown))} was shown, the turn says {item.resolved_content!r}"
-                raise mistake("pieces that add up to the text of the turn", saw, DEEP)
-            return item
-        if isinstance(item, str):
-            shown.append(item)
-        elif type(item).__module__ != "curriculum.core.model":
-            break
-    raise mistake("a ModelTurn in the end", f"the last thing was {quote(item)}", STEPS)
-
-
-def _same(expected: object, saw: object, what: str, look: str = STEPS) -> None:
-    if expected != saw:
-        raise mistake(f"{what}: {quote(expected)}", quote(saw), look)
+    if finding := cannot_answer(under_test):
+        return [finding]
+    findings = []
+    for name, check in checks.items():
+        if name not in under_test.lacks:
+            kit.look = LOOKS[name]
+            findings += collect({name: check}, kit.look)
+    return findings
 
 
 class _Checks:
@@ -67,6 +47,7 @@ class _Checks:
     def __init__(self, under_test: ModelUnderTest, rng: random.Random) -> None:
         self._under_test = under_test
         self._rng = rng
+        self.look = DEEP  # where the lesson explains the check that runs
 
     def all(self) -> dict[str, Callable[[], None]]:
         """The checks by name, in the order in which it helps to read them."""
@@ -82,12 +63,17 @@ class _Checks:
             "transient failure": self.transient,
             "permanent failure": self.permanent,
             "overflow": self.overflow,
+            "cut-off answer": self.cut_off,
             "unknown content": self.unknown_content,
             "input is left alone": self.input_left_alone,
             "no memory": self.no_memory,
             "only our types": self.only_our_types,
             "behind AgentRunner": self.behind_runner,
         }
+
+    def _same(self, expected: object, saw: object, what: str) -> None:
+        if expected != saw:
+            raise mistake(f"{what}: {quote(expected)}", quote(saw), self.look)
 
     def _word(self, kind: str = "word") -> str:
         return f"{kind}-{self._rng.randrange(16**6):06x}"
@@ -109,35 +95,37 @@ class _Checks:
     def _last_sent(self) -> Sent:
         sent = self._under_test.sent()
         if not sent:
-            raise mistake("a request to the provider", "nothing was sent", STEPS)
+            raise mistake("a request to the provider", "nothing was sent", self.look)
         return sent[-1]
 
     def text(self) -> None:
         for _ in range(3):
             text = self._text()
             turn = self._ask(Answer(text))
-            _same(text, turn.resolved_content, "the text of the answer, character by character")
-            _same((), turn.tool_calls, "no calls in an answer of text only")
+            self._same(
+                text, turn.resolved_content, "the text of the answer, character by character"
+            )
+            self._same((), turn.tool_calls, "no calls in an answer of text only")
 
     def empty_text(self) -> None:
         call = self._call()
         turn = self._ask(Answer(calls=(call,)))
-        _same("", turn.resolved_content, "empty text where the model only asks for a tool")
-        _same((call,), turn.tool_calls, "the one call")
+        self._same("", turn.resolved_content, "empty text where the model only asks for a tool")
+        self._same((call,), turn.tool_calls, "the one call")
 
     def calls(self) -> None:
         for count in (1, 2, 5):
             calls = tuple(self._call() for _ in range(count))
             turn = self._ask(Answer(self._text(), calls))
-            _same(
+            self._same(
                 [call.call_id for call in calls],
                 [call.call_id for call in turn.tool_calls],
                 "the provider's call ids, in its order",
             )
             for call, got in zip(calls, turn.tool_calls, strict=True):
-                _same(call.name, got.name, "the name of the call")
+                self._same(call.name, got.name, "the name of the call")
                 what = "the arguments as raw text, exactly as the model wrote them"
-                _same(call.arguments, got.arguments, what)
+                self._same(call.arguments, got.arguments, what)
 
     def conversation(self) -> None:
         said = [self._text() for _ in range(4)]
@@ -149,7 +137,7 @@ class _Checks:
             Message("user", "and?"),
         ]
         self._ask(Answer("ok"), *messages)
-        _same(
+        self._same(
             [(m.role, m.content) for m in messages],
             [(entry.role, entry.text) for entry in self._last_sent().entries],
             "the provider to get every message once, in order",
@@ -166,35 +154,37 @@ class _Checks:
         self._ask(Answer("ok"), *messages)
         entries = self._last_sent().entries
         proposed = [entry.calls for entry in entries if entry.role == "assistant"]
-        _same([calls], proposed, "the assistant's calls to be in the request again")
+        self._same([calls], proposed, "the assistant's calls to be in the request again")
         returned = [(entry.call_id, entry.text) for entry in entries if entry.role == "tool"]
-        _same(list(results.items()), returned, "each result to go back under its own call_id")
+        self._same(list(results.items()), returned, "each result to go back under its own call_id")
 
     def system_prompt(self) -> None:
         prompt = self._text()
         self._ask(Answer("ok"), Message("system", prompt), Message("user", "hi"))
         sent = self._last_sent()
-        _same(prompt, sent.system, "the system prompt where the provider looks for it")
-        _same(["user"], [entry.role for entry in sent.entries], "only the user's entry beside it")
+        self._same(prompt, sent.system, "the system prompt where the provider looks for it")
+        self._same(
+            ["user"], [entry.role for entry in sent.entries], "only the user's entry beside it"
+        )
         self._ask(Answer("ok"), Message("user", "hi"))
-        _same("", self._last_sent().system, "no system prompt where none was given")
+        self._same("", self._last_sent().system, "no system prompt where none was given")
 
     def tools(self) -> None:
         tools = [Echo(self._word("tool")).definition.descriptor() for _ in range(2)]
         ask(self._under_test.build([Answer("ok")]), [Message("user", "hi")], copy.deepcopy(tools))
-        _same(
+        self._same(
             [(tool["name"], tool["description"], tool["parameters"]) for tool in tools],
             [(name, text, dict(schema)) for name, text, schema in self._last_sent().tools],
             "every tool with name, description and schema",
         )
         ask(self._under_test.build([Answer("ok")]), [Message("user", "hi")])
-        _same((), self._last_sent().tools, "no tools where none were offered")
+        self._same((), self._last_sent().tools, "no tools where none were offered")
 
     def private_items(self) -> None:
         private, call = self._word("sealed"), self._call()
         turn = self._ask(Answer(self._text(), (call,), private))
         what = "what is the provider's own to stay out of the text"
-        _same(False, private in turn.resolved_content, what)
+        self._same(False, private in turn.resolved_content, what)
         again = [
             Message("user", "go"),
             Message("assistant", turn.resolved_content, turn.tool_calls, opaque=turn.opaque),
@@ -202,7 +192,7 @@ class _Checks:
         ]
         self._ask(Answer("ok"), *again)
         back = [entry.private for entry in self._last_sent().entries if entry.role == "assistant"]
-        _same([private], back, "the provider's own item back in the next request, unchanged", DEEP)
+        self._same([private], back, "the provider's own item back in the next request, unchanged")
 
     def transient(self) -> None:
         self._fails("transient", ModelError, True)
@@ -219,18 +209,30 @@ class _Checks:
         error: type[RunError],
         retryable: bool,
     ) -> None:
-        expected = f"a {kind} failure to be raised as {error.__name__}, retryable={retryable}"
+        what = f"an {kind}" if kind == "overflow" else f"a {kind}"
+        expected = f"{what} failure to be raised as {error.__name__}, retryable={retryable}"
         try:
             turn = self._ask(Failure(kind, self._word("fault")))
         except Exception as fault:
             saw = f"it raised {type(fault).__name__}: {fault}"
             if not isinstance(fault, error):
-                raise mistake(expected, saw, DEEP) from fault
+                raise mistake(expected, saw, self.look) from fault
             if fault.retryable != retryable:
-                raise mistake(expected, f"{saw}, retryable={fault.retryable}", DEEP) from fault
+                raise mistake(expected, f"{saw}, retryable={fault.retryable}", self.look) from fault
             return
         saw = f"the failure was swallowed and became the answer {quote(turn.resolved_content)}"
-        raise mistake(expected, saw, DEEP)
+        raise mistake(expected, saw, self.look)
+
+    def cut_off(self) -> None:
+        expected = "an answer that the provider cut off to be refused: a ModelError, not retryable"
+        for calls in ((), (self._call(),)):
+            try:
+                turn = self._ask(Answer(self._text(), calls, cut=True))
+            except ModelError as fault:
+                if fault.retryable:
+                    raise mistake(expected, f"it is retryable: {fault}", self.look) from fault
+                continue
+            raise mistake(expected, f"half of it became {quote(turn.resolved_content)}", self.look)
 
     def unknown_content(self) -> None:
         text = self._text()
@@ -239,7 +241,7 @@ class _Checks:
         except RunError:
             return
         what = "content of an unknown kind to be refused, or left out without a trace in the text"
-        _same(text, turn.resolved_content, what, DEEP)
+        self._same(text, turn.resolved_content, what)
 
     def input_left_alone(self) -> None:
         calls = (self._call(),)
@@ -256,7 +258,7 @@ class _Checks:
             saw = f"{len(before[0])} messages became {quote(messages)}"
             if tools != before[1]:
                 saw = f"the tools became {quote(tools)}"
-            raise mistake("messages and tools that the model only reads", saw, 's01, "Invariants"')
+            raise mistake("messages and tools that the model only reads", saw, self.look)
 
     def no_memory(self) -> None:
         model = self._under_test.build([Answer("one"), Answer("two"), Answer("two")])
@@ -265,23 +267,23 @@ class _Checks:
         turns = [ask(model, [Message("user", second)]) for _ in range(2)]
         for sent in self._under_test.sent()[1:]:
             what = "a request to hold the messages given and nothing of the request before"
-            _same([second], [entry.text for entry in sent.entries], what)
-        _same(turns[0], turns[1], "the same request and the same answer to make the same turn")
+            self._same([second], [entry.text for entry in sent.entries], what)
+        self._same(turns[0], turns[1], "the same request and the same answer to make the same turn")
 
     def only_our_types(self) -> None:
         turn = self._ask(Answer(self._text(), (self._call(),), self._word("sealed")))
         texts = [turn.content, *turn.chunks]
         for call in turn.tool_calls:
-            _same(ToolCall, type(call), "calls of our own type")
+            self._same(ToolCall, type(call), "calls of our own type")
             texts += [call.call_id, call.name, call.arguments]
         for text in texts:
-            _same(str, type(text), "plain text")
-        _same(tuple, type(turn.tool_calls), "the calls in a tuple")
+            self._same(str, type(text), "plain text")
+        self._same(tuple, type(turn.tool_calls), "the calls in a tuple")
         try:
             to_json(turn.opaque)
         except (TypeError, ValueError) as fault:
             expected = "opaque to be plain JSON data, so that a session can be written down"
-            raise mistake(expected, f"{quote(turn.opaque)}: {fault}", DEEP) from fault
+            raise mistake(expected, f"{quote(turn.opaque)}: {fault}", self.look) from fault
 
     def behind_runner(self) -> None:
         word = self._word()
@@ -290,7 +292,9 @@ class _Checks:
         tools = ToolBox([Echo("echo")], granted=["echo"])
         result = AgentRunner(model, tools, system_prompt="be brief").run("go")
         if result.stop_reason != "completed":
-            raise mistake("a run of two requests that completes", f"{result.error!r}", DEEP)
-        _same(word, result.final_text, "the final text of the run")
+            raise mistake("a run of two requests that completes", f"{result.error!r}", self.look)
+        self._same(word, result.final_text, "the final text of the run")
         roles = [message.role for message in result.messages]
-        _same(["system", "user", "assistant", "tool", "assistant"], roles, "the messages' roles")
+        self._same(
+            ["system", "user", "assistant", "tool", "assistant"], roles, "the messages' roles"
+        )

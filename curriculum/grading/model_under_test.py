@@ -19,13 +19,15 @@ from curriculum.core.tools import Prepared, RunningCall, ToolDefinition, ToolRes
 class Answer:
     """What the provider answers. `private` is an item of its own that it wants to see again.
 
-    `unknown` adds content of a kind that the adapter cannot know.
+    `unknown` adds content of a kind that the adapter cannot know; `cut` says that the provider
+    stopped in the middle, because the answer had become too long.
     """
 
     text: str = ""
     calls: tuple[ToolCall, ...] = ()
     private: str = ""
     unknown: bool = False
+    cut: bool = False
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import random
 from collections.abc import Callable, Sequence
 from typing import TypeGuard
@@ -19,6 +21,7 @@ __unittest = True
 
 OBSERVE = 's01, "Run it and observe it"'
 BOUND = 's01, "Step by step", step 4'
+CALLS_BOUND = 's01, "Step by step", step 3'
 INVARIANTS = 's01, "Invariants"'
 DESIGN = 's01, "Exercises", C'
 
@@ -33,12 +36,18 @@ def grade_first_request(first_request: Callable[[AgentRunner], Sequence[Message]
         runner = AgentRunner(model, system_prompt=system)
         runner.run(prompt)
         wanted = model.requests[0]
-        with attempt("first_request", OBSERVE):
-            got = first_request(runner)
+        printed = io.StringIO()
+        try:
+            with attempt("first_request", OBSERVE), contextlib.redirect_stdout(printed):
+                got = first_request(runner)
+        finally:
+            print(printed.getvalue(), end="")
         expected = f"the messages of the first request, {_shown(wanted)}"
         if _are_messages(got) and list(got) == list(wanted):
             continue
-        raise mistake(expected, _first_request_mistake(got, model, prompt), OBSERVE)
+        raise mistake(
+            expected, _first_request_mistake(got, model, prompt, printed.getvalue()), OBSERVE
+        )
 
 
 def _are_messages(got: object) -> TypeGuard[Sequence[Message]]:
@@ -51,9 +60,9 @@ def _shown(messages: object) -> str:
     return quote(messages)
 
 
-def _first_request_mistake(got: object, model: ScriptedModel, prompt: str) -> str:
+def _first_request_mistake(got: object, model: ScriptedModel, prompt: str, printed: str) -> str:
     if got is None:
-        return "first_request returned None; printing is not returning"
+        return "first_request returned None" + ("; printing is not returning" if printed else "")
     if not _are_messages(got):
         return f"you returned {quote(got)}, which are not the Message values of one request"
     saw = f"you returned {_shown(got)}"
@@ -84,6 +93,9 @@ def _check_ending(result: RunResult, limit: int) -> None:
     if result.stop_reason != "max-turns":
         why = f" because of: {result.error}" if result.error else ": no call was left open"
         saw = f"the run stopped as {result.stop_reason!r}{why}"
+        if result.stop_reason == "max-tool-calls":
+            saw += "; calls have a bound of their own, AgentConfig.max_tool_calls: raise it too"
+            raise mistake(f"{case} the stop_reason 'max-turns'", saw, CALLS_BOUND)
         raise mistake(f"{case} the stop_reason 'max-turns'", saw, BOUND)
     last = [event.type for event in result.events[-2:]]
     if last != ["error", "session.stop"]:
@@ -121,7 +133,8 @@ def grade_cancellation(table: Sequence[Row]) -> None:
     with attempt("CANCELLATION", DESIGN):
         problems = check_table(table)
     if problems:
-        found = "\n    - ".join(problems[:8])
+        more = [f"and {len(problems) - 8} others"] if len(problems) > 8 else []
+        found = "\n    - ".join(["", *problems[:8], *more])
         raise mistake("a table that keeps the contract of cancellation", found, DESIGN)
 
 

@@ -16,6 +16,7 @@ from curriculum.core.tools import ToolResult
 from curriculum.core.trace import Event, to_json
 from curriculum.grading.compacted_runs import compacted_run
 from curriculum.grading.mistakes import attempt, mistake, quote
+from curriculum.grading.prediction_table import rows_to_grade
 
 __unittest = True
 
@@ -193,16 +194,10 @@ def observe_policy(policy: str) -> dict[str, str]:
 
 def grade_what_becomes(table: Mapping[str, Mapping[str, str]]) -> None:
     """C. What was predicted against what the policies do, message by message."""
-    if not isinstance(table, Mapping) or set(table) != set(MESSAGES):
-        expected = f"a dict with one row for each of {', '.join(MESSAGES)}"
-        raise mistake(expected, quote(table), DESIGN)
+    good, findings = rows_to_grade(table, list(MESSAGES), list(POLICIES), DESIGN)
     real = {policy: observe_policy(policy) for policy in POLICIES}
-    findings = []
-    for name in MESSAGES:
+    for name in good:
         row = table[name]
-        if not isinstance(row, Mapping) or set(row) != set(POLICIES):
-            expected = f"for {name!r} the columns {', '.join(POLICIES)}"
-            raise mistake(expected, quote(row), DESIGN)
         findings += [
             f"{name!r} under {policy}: you predict {row[policy]!r}, it {real[policy][name]!r}"
             for policy in POLICIES

@@ -10,7 +10,8 @@ from curriculum.core.loop import AgentRunner
 from curriculum.core.messages import Message, ModelTurn, ToolCall
 from curriculum.core.model import Retry
 from curriculum.core.seams import CancelToken
-from curriculum.grading.mistakes import mistake, quote
+from curriculum.grading.mistakes import mistake
+from curriculum.grading.prediction_table import rows_to_grade
 from curriculum.grading.stream_under_test import cut, prose
 
 __unittest = True
@@ -82,15 +83,9 @@ def observe_outcome(way: str, seed: int) -> Outcome:
 
 def grade_stream_outcomes(table: Mapping[str, Outcome]) -> None:
     """C. What was predicted against what the trace shows, way by way."""
-    if not isinstance(table, Mapping) or set(table) != set(WAYS):
-        ways = ", ".join(WAYS)
-        raise mistake(f"a dict with one row for each of {ways}", quote(table), DESIGN)
-    findings = []
-    for way in WAYS:
+    good, findings = rows_to_grade(table, WAYS, COLUMNS, DESIGN)
+    for way in good:
         row = table[way]
-        if not isinstance(row, Mapping) or set(row) != set(COLUMNS):
-            columns = ", ".join(COLUMNS)
-            raise mistake(f"in {way!r} the columns {columns}", quote(row), DESIGN)
         for seed in range(4):
             real = observe_outcome(way, seed)
             wrong = [c for c in COLUMNS if (row[c], type(row[c])) != (real[c], type(real[c]))]

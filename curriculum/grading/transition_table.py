@@ -43,8 +43,10 @@ def check_table(rows: Sequence[Row]) -> list[str]:
 def _shape(rows: Sequence[Row]) -> list[str]:
     """Problems that can be seen without walking: form, unknown words, two rows for one case."""
     problems, seen = [], set()
-    if not isinstance(rows, (list, tuple)) or not rows:
+    if not isinstance(rows, (list, tuple)):
         return [f"a table is a list of rows, not {quote(rows)}"]
+    if not rows:
+        return [f"the table is empty; begin with the rows of the state {INITIAL!r}"]
     for number, row in enumerate(rows, 1):
         good = isinstance(row, (list, tuple)) and len(row) == 4
         if not good or not all(isinstance(cell, str) for cell in row[:3]):
@@ -72,7 +74,7 @@ class _Walk:
     """All nodes that can be reached, each with the shortest path to it."""
 
     def __init__(self, table: dict[tuple[str, str], Row]) -> None:
-        self.problems: list[str] = []
+        self._found: dict[str, list[tuple[str, str]]] = {}
         self.paths: dict[Node, tuple[str, ...]] = {(INITIAL, Facts()): ()}
         self.steps: dict[Node, dict[str, Node]] = {}
         self.records: set[str] = set()
@@ -87,6 +89,16 @@ class _Walk:
                     self.paths[target] = (*self.paths[node], event)
                     queue.append(target)
 
+    @property
+    def problems(self) -> list[str]:
+        """Each broken rule with the shortest path that breaks it, and what else does."""
+        told = []
+        for rule, [(path, event), *more] in self._found.items():
+            also = sorted({other for _, other in more} - {event, ""})
+            others = f" (also at {', '.join(map(repr, also))})" if also else ""
+            told.append(f"{rule}{others}; path: {path}")
+        return told
+
     def _moves(self, node: Node) -> Iterator[tuple[str, Node]]:
         state, facts = node
         if facts.stopped:
@@ -99,7 +111,8 @@ class _Walk:
                 continue
             row = self._table.get((state, event))
             if row is None:
-                self._report(f"not complete: no row for state {state!r}", node, event)
+                rule = f"not complete: no row for state {state!r} and event {event!r}"
+                self._report(rule, node, event)
                 continue
             self.records.update(row[3])
             try:
@@ -109,8 +122,7 @@ class _Walk:
 
     def _report(self, rule: str, node: Node, event: str = "") -> None:
         path = " -> ".join([*self.paths[node], *([event] if event else [])]) or "(the beginning)"
-        if not any(problem.startswith(rule) for problem in self.problems):
-            self.problems.append(f"{rule}; path: {path}")
+        self._found.setdefault(rule, []).append((path, event))
 
     def dead_ends(self) -> list[str]:
         """States from which no path leads to a stop."""

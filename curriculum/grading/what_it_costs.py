@@ -14,7 +14,8 @@ from curriculum.core.retry import RetryingModel
 from curriculum.core.seams import CancelToken
 from curriculum.core.tools import Prepared, RunningCall, ToolBox, ToolDefinition, ToolResult
 from curriculum.core.waiting import VirtualTime
-from curriculum.grading.mistakes import mistake, quote
+from curriculum.grading.mistakes import mistake
+from curriculum.grading.prediction_table import rows_to_grade
 
 __unittest = True
 
@@ -115,15 +116,8 @@ def observe_cost(situation: str) -> Row:
 
 def grade_what_it_costs(table: Mapping[str, Row]) -> None:
     """C. What was predicted against what the trace shows, situation by situation."""
-    if not isinstance(table, Mapping) or set(table) != set(SCRIPTS):
-        expected = f"a dict with one row for each of {', '.join(SCRIPTS)}"
-        raise mistake(expected, quote(table), DESIGN)
-    for situation, row in table.items():
-        if not isinstance(row, Mapping) or set(row) != set(FACTS):
-            expected = f"for {situation!r} the columns {', '.join(FACTS)}"
-            raise mistake(expected, quote(row), DESIGN)
-    wrong = []
-    for situation in SCRIPTS:
+    good, wrong = rows_to_grade(table, list(SCRIPTS), FACTS, DESIGN)
+    for situation in good:
         seen = observe_cost(situation)
         for fact in FACTS:
             said = table[situation][fact]
@@ -131,5 +125,5 @@ def grade_what_it_costs(table: Mapping[str, Row]) -> None:
                 told = f"you predict {fact} {said!r}, the trace shows {seen[fact]!r}"
                 wrong.append(f"{situation!r}: {told}")
     if wrong:
-        found = "\n    - ".join(wrong)
+        found = "\n    - ".join(["", *wrong])
         raise mistake("predictions that real runs confirm", found, DESIGN)

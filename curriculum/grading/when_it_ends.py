@@ -12,7 +12,8 @@ from curriculum.core.retry import RetryingModel
 from curriculum.core.seams import CancelToken
 from curriculum.core.tools import Prepared, RunningCall, ToolBox, ToolDefinition, ToolResult
 from curriculum.core.waiting import VirtualTime
-from curriculum.grading.mistakes import mistake, quote
+from curriculum.grading.mistakes import mistake
+from curriculum.grading.prediction_table import rows_to_grade
 
 __unittest = True
 
@@ -127,15 +128,8 @@ def observe_ending(situation: str) -> Row:
 
 def grade_when_it_ends(table: Mapping[str, Row]) -> None:
     """C. What was predicted against what the trace shows, situation by situation."""
-    if not isinstance(table, Mapping) or set(table) != set(FIRST):
-        expected = f"a dict with one row for each of {', '.join(FIRST)}"
-        raise mistake(expected, quote(table), DESIGN)
-    for situation, row in table.items():
-        if not isinstance(row, Mapping) or set(row) != set(FACTS):
-            expected = f"for {situation!r} the columns {', '.join(FACTS)}"
-            raise mistake(expected, quote(row), DESIGN)
-    wrong = []
-    for situation in FIRST:
+    good, wrong = rows_to_grade(table, list(FIRST), FACTS, DESIGN)
+    for situation in good:
         seen = observe_ending(situation)
         for fact in FACTS:
             said = table[situation][fact]
@@ -143,5 +137,5 @@ def grade_when_it_ends(table: Mapping[str, Row]) -> None:
                 told = f"you predict {fact} {said!r}, the trace shows {seen[fact]!r}"
                 wrong.append(f"{situation!r}: {told}")
     if wrong:
-        found = "\n    - ".join(wrong)
+        found = "\n    - ".join(["", *wrong])
         raise mistake("predictions that real runs confirm", found, DESIGN)

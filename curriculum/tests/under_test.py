@@ -45,7 +45,8 @@ def _reply(answer: Answer | Failure) -> sdk.Reply | sdk.VendorError:
     if answer.unknown:
         parts.append(sdk.SoundPart("flac", b"\0\1"))
     parts += [sdk.FunctionPart(call.call_id, call.name, call.arguments) for call in answer.calls]
-    return sdk.Reply(parts, "function" if answer.calls else "end", 7, 5)
+    finish = "length" if answer.cut else "function" if answer.calls else "end"
+    return sdk.Reply(parts, finish, 7, 5)
 
 
 def _sent(request: sdk.Request) -> Sent:
@@ -77,6 +78,7 @@ class ScriptedUnderTest:
     lacks: Mapping[str, str] = {
         "tools": "it keeps no record of the tools",
         "unknown content": "a declared turn holds nothing unknown",
+        "cut-off answer": "a declared turn is whole",
     }
 
     def __init__(self) -> None:

@@ -182,4 +182,4 @@ def test_kits_may_be_imported(checkout: Checkout) -> None:
         file.write("\nfrom curriculum.grading.model_conformance import check_model\n")
         file.write("from curriculum.grading.transition_table import check_table\n")
         file.write("CANCELLATION = []\n")
-    assert "a table is a list of rows, not []" in checkout.grade()
+    assert "the table is empty; begin with the rows of the state 'ready'" in checkout.grade()

@@ -57,6 +57,7 @@ WRONG_FIRST_REQUESTS: dict[str, tuple[Callable[[AgentRunner], object], str]] = {
     "all requests": (requests, "not the Message values of one request"),
     "the second message": (lambda runner: requests(runner)[0][1:], "the prompt of this run was"),
     "printed": (lambda runner: print(requests(runner)[0]), "printing is not returning"),
+    "nothing": (lambda runner: None, "first_request returned None\n"),
     "with the answer": (
         lambda runner: (*requests(runner)[0], Message("assistant", "done")),
         "the answer was not there yet",
@@ -159,7 +160,8 @@ WRONG_RUNS: dict[str, tuple[Callable[[str, int], object], str]] = {
     ),
     "calls run out first": (
         lambda prompt, limit: run_with(ids(limit), prompt, limit, max_tool_calls=16),
-        "stopped as 'max-tool-calls' because of: more than 16 tool calls",
+        "stopped as 'max-tool-calls' because of: more than 16 tool calls.*max_tool_calls: raise it"
+        " too\n.*step 3",
     ),
     "hard-coded prompt": (
         lambda prompt, limit: run_with(ids(limit), "go", limit),

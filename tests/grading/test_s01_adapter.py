@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from types import SimpleNamespace
 
 import pytest
 
@@ -178,7 +179,47 @@ class RaisesItsOwn(solutions.VendorModel):
             raise RuntimeError(str(error)) from None
 
 
+class TakesHalf(solutions.VendorModel):
+    """Does not ask why the answer ended."""
+
+    def respond(self, messages: Sequence[Message], tools: Sequence[dict[str, object]]) -> ModelTurn:
+        client = self._client
+        whole = SimpleNamespace(create=lambda request: _called_whole(client.create(request)))
+        return type(self).__base__(whole).respond(messages, tools)  # type: ignore
+
+
+def _called_whole(reply: sdk.Reply) -> sdk.Reply:
+    reply.finish = "end"
+    return reply
+
+
+class TriesHalfAgain(solutions.VendorModel):
+    """Takes a cut-off answer for a fault that passes."""
+
+    def respond(self, messages: Sequence[Message], tools: Sequence[dict[str, object]]) -> ModelTurn:
+        try:
+            return super().respond(messages, tools)
+        except ModelError as error:
+            if "cut off" in str(error):
+                raise TransientModelError(str(error)) from error
+            raise
+
+
 WRONG_ADAPTERS: dict[str, tuple[Callable[[sdk.Client], Model], list[str]]] = {
+    "a cut-off answer taken": (
+        TakesHalf,
+        ["cut-off answer:", "half of it became"],
+    ),
+    "a cut-off answer tried again": (TriesHalfAgain, ["cut-off answer:", "it is retryable"]),
+    "nothing returned": (
+        lambda client: None,  # type: ignore[arg-type, return-value]
+        [
+            "fails 1 check\n",
+            "with the method `respond(messages, tools)`",
+            "None has none",
+        ],
+    ),
+    "the factory raises": (lambda client: client.model, ["fails 1 check\n", "AttributeError"]),  # type: ignore[attr-defined]
     "arguments tidied": (
         turned(tool_calls=lambda turn: tuple(map(tidy, turn.tool_calls))),
         ["calls:", "exactly as the model wrote them"],

@@ -28,14 +28,19 @@ STOP = ("error", "session.stop cancelled")
 WRONG_TABLES: dict[str, tuple[object, str]] = {
     "a case forgotten": (
         table({("acting", "cancel by policy"): None}),
-        "not complete: no row for state 'acting'; path: check point -> answer with a call"
-        " -> check point -> cancel by policy",
+        "not complete: no row for state 'acting' and event 'cancel by policy'; path:"
+        " check point -> answer with a call -> check point -> cancel by policy",
     ),
     "a second cancel forgotten": (
         table({("asking, cancelled", "cancel by user"): None}),
-        "not complete: no row for state 'asking, cancelled'; path: check point -> cancel by user"
-        " -> cancel by user",
+        "not complete: no row for state 'asking, cancelled' and event 'cancel by user'; path:"
+        " check point -> cancel by user -> cancel by user",
     ),
+    "both cancels forgotten": (
+        table({("acting", "cancel by user"): None, ("acting", "cancel by policy"): None}),
+        "event 'cancel by user'; path: [^;]*\n.*event 'cancel by policy'",
+    ),
+    "empty": ([], "the table is empty; begin with the rows of the state 'ready'"),
     "two rows for one case": (
         table({}, ("acting", "tool ends", "ready", ("tool.result completed",))),
         "not deterministic: two rows for state 'acting' and event 'tool ends'",

@@ -107,8 +107,8 @@ WRONG_OUTCOMES: dict[str, tuple[object, str]] = {
         "'deltas do not add up': you predict error 'model', the trace shows 'protocol'",
     ),
     "a number for a truth": (changed("cancelled", "retry may follow", 0), "retry may follow 0"),
-    "a way left out": ({"complete": {}}, "one row for each of complete, dropped before text"),
-    "a column left out": ({way: {} for way in WAYS}, "in 'complete' the columns response"),
+    "a way left out": ({"complete": {}}, "no row for 'dropped before text', 'dropped after text'"),
+    "a column left out": ({way: {} for way in WAYS}, "'complete' has the columns response"),
     "a list": ([], "a dict with one row for each"),
 }
 

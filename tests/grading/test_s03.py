@@ -111,6 +111,7 @@ def changed(situation: str, fact: str, prediction: object) -> dict[str, dict[str
     return table
 
 
+TABLE = {name: dict(row) for name, row in (solutions.RESULT_STATUS or {}).items()}
 WRONG_STATUSES: dict[str, tuple[object, str]] = {
     "denied is failed": (
         changed("denied", "status", "failed"),
@@ -152,7 +153,23 @@ WRONG_STATUSES: dict[str, tuple[object, str]] = {
         changed("no tool has that name", "status", "unknown-tool"),
         "you predict status 'unknown-tool', the trace shows 'unknown_tool'",
     ),
-    "a row left out": ({"denied": {}}, "one row for each of allowed and it works"),
+    "a row left out": ({"denied": {}}, "no row for 'allowed and it works', "),
+    "a row misspelt": (
+        {name.replace("denied", "refused"): row for name, row in TABLE.items()},
+        "no row for 'denied'\n.*'refused' is none of the rows asked for",
+    ),
+    "a row left out, another one wrong": (
+        {"denied": {**TABLE["denied"], "starts": True}},
+        "no row for (.|\n)*'denied': you predict starts True, the trace shows False",
+    ),
+    "a row misspelt": (
+        {name.replace("denied", "refused"): row for name, row in TABLE.items()},
+        "no row for 'denied'\n.*'refused' is none of the rows asked for",
+    ),
+    "a row left out, another one wrong": (
+        {"denied": {**TABLE["denied"], "starts": True}},
+        "no row for (.|\n)*'denied': you predict starts True, the trace shows False",
+    ),
     "a column left out": ({s: {} for s in SITUATIONS}, "the columns status, asked"),
 }
 

@@ -489,6 +489,7 @@ def changed(answer: str, column: str, prediction: object) -> dict[str, dict[str,
     return table
 
 
+TABLE = {name: dict(row) for name, row in (solutions.BATCH_ANSWERS or {}).items()}
 WRONG_ANSWERS: dict[str, tuple[object, str]] = {
     "a denial ends the run": (
         changed("n", "stop", "failed"),
@@ -550,7 +551,15 @@ WRONG_ANSWERS: dict[str, tuple[object, str]] = {
         changed(NEVER, "decision", "cancelled"),
         "'never reached': you predict decision 'cancelled', the trace shows None",
     ),
-    "a row left out": ({"y": {}}, "one row for each of y, n"),
+    "a row left out": ({"y": {}}, "no row for 'n', "),
+    "a row left out, others wrong": (
+        {name: {**row, "starts": True} for name, row in TABLE.items() if name != "maybe"},
+        "no row for 'maybe'(.|\n)*'n': you predict starts True, the trace shows False",
+    ),
+    "a row left out, others wrong": (
+        {name: {**row, "starts": True} for name, row in TABLE.items() if name != "maybe"},
+        "no row for 'maybe'(.|\n)*'n': you predict starts True, the trace shows False",
+    ),
     "a column left out": ({a: {} for a in (*ANSWERS, NEVER)}, "the columns decision, by"),
 }
 

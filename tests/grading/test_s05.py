@@ -175,7 +175,7 @@ WRONG_TABLES: dict[str, tuple[object, str]] = {
         "'nothing saved': you say on disk",
     ),
     "1 is not True": (changed("end saved", "with-evidence", 1), "you say with-evidence 1"),
-    "a row left out": ({"call saved": {}}, "one row for each of nothing saved"),
+    "a row left out": ({"call saved": {}}, "no row for 'nothing saved', "),
     "a column left out": ({moment: {} for moment in DEATHS}, "the columns on disk, ran"),
 }
 

@@ -307,7 +307,7 @@ WRONG_TABLES: dict[str, tuple[Any, str]] = {
         changed("first input", "summarise", "summarised"),
         "you predict 'summarised', it 'goes'",
     ),
-    "a row left out": ({"first input": {}}, "one row for each of system prompt"),
+    "a row left out": ({"first input": {}}, "no row for 'system prompt', "),
     "a column left out": ({name: {} for name in MESSAGES}, "the columns drop-turns"),
 }
 

@@ -291,7 +291,7 @@ WRONG_OUTCOMES: dict[str, tuple[object, str]] = {
         changed("a third read after two of which one cancels", "status", "unknown"),
         "you predict status 'unknown', the trace shows 'not_executed'",
     ),
-    "a row left out": ({"a read between two writes": {}}, "one row for each of a read beside"),
+    "a row left out": ({"a read between two writes": {}}, "no row for 'a read beside"),
     "a column left out": ({s: {} for s in SITUATIONS}, "the columns status, starts"),
 }
 

@@ -59,7 +59,7 @@ class Served:
         self._wire = wire
         self._stack = stack
         self._server: ScriptedEndpoint | None = None
-        self.lacks = wire.lacks
+        self.lacks = {"cut-off answer": "each wire has tests of its own for it", **wire.lacks}
 
     def build(self, script: Script) -> StreamingModel:
         exchanges = [self._exchange(step) for step in script]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -37,12 +38,12 @@ def show_grade(grade: Grade) -> None:
     if grade.outcome == "not started":
         return
     if grade.outcome == "failed":
-        for line in escape(grade.said).strip("\n").splitlines():
-            print(f"    {line.strip() if line.startswith('  ') and ':' in line[:12] else line}")
+        print(textwrap.indent(textwrap.dedent(escape(grade.said).strip("\n")), "    "))
         if grade.printed.strip():
-            *left_out, _ = [*escape(grade.printed).splitlines()[:-PRINTED_LINES], ""]
-            print(f"    your code has printed{' (the end of it)' if left_out else ''}:")
-            for line in escape(grade.printed).splitlines()[-PRINTED_LINES:]:
+            lines = escape(grade.printed).splitlines()
+            cut = " (the end of it)" if len(lines) > PRINTED_LINES else ""
+            print(f"    your code has printed{cut}:")
+            for line in lines[-PRINTED_LINES:]:
                 print(f"    | {line}")
 
 

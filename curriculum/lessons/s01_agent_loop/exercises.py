@@ -37,7 +37,11 @@ def run_out_of_turns(prompt: str, max_turns: int = 1) -> RunResult:
 
     Give a ScriptedModel enough turns, each with a ToolCall that no tool answers to (every call_id
     may be used only once), set AgentConfig.max_turns to `max_turns`, run it with `prompt`, and
-    return what `run` returned.
+    return what `run` returned. Calls have a bound of their own, AgentConfig.max_tool_calls: it must
+    not be reached first.
+
+    You need ToolCall and ModelTurn of `curriculum.core.messages`, ScriptedModel of
+    `curriculum.core.model` and AgentConfig of `curriculum.core.loop`.
 
     Accepted when, for any prompt and any limit, the model is asked exactly `max_turns` times, the
     stop_reason is "max-turns" and the last two events are `error` and `session.stop`.
@@ -89,7 +93,12 @@ def adapter(client: vendor_sdk.Client) -> Model:
     translates messages and tool descriptors into a `vendor_sdk.Request` and the `Reply` into a
     ModelTurn. The vendor's errors become ModelError (TransientModelError where the same request may
     succeed later, ContextOverflowError where it is too long). What is the vendor's own (SealedPart)
-    goes into `opaque`, as plain JSON data, and back into the next request unchanged.
+    goes into `opaque`, as plain JSON data, and back into the next request unchanged. Half an answer
+    is none: one that was cut off (finish "length") is refused with a ModelError, and so is one with
+    a part of a kind that you do not know, unless you leave that part out.
+
+    You need ToolCall, ModelTurn and Usage of `curriculum.core.messages`, and the three errors of
+    `curriculum.core.errors`.
 
     Accepted when it passes `curriculum.grading.model_conformance` and AgentRunner, which is not
     changed, does not notice which provider is behind it.

@@ -120,7 +120,9 @@ def to_function(tool: dict[str, object]) -> vendor_sdk.Function:
 
 
 def to_turn(reply: vendor_sdk.Reply) -> ModelTurn:
-    """The reply in ours. Content that we do not know is refused: half an answer is none."""
+    """The reply in ours. What was cut off or is of an unknown kind is refused: half is none."""
+    if reply.finish == "length":
+        raise ModelError("the answer was cut off at the limit of output tokens")
     text, calls, sealed = "", [], []
     for part in reply.parts:
         if isinstance(part, vendor_sdk.TextPart):

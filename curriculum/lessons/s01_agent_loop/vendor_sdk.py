@@ -90,7 +90,11 @@ class Request:
 
 @dataclass
 class Reply:
-    """One answer. `finish` is "end", "function" or "length"."""
+    """One answer. `finish` says why it ends here.
+
+    "end": it is whole. "function": it waits for the functions it calls. "length": it had become too
+    long and was cut off, perhaps in the middle of a word or of a function's input.
+    """
 
     parts: list[Part]
     finish: str = "end"

@@ -41,6 +41,8 @@ class WordCount:
     execute     runs what was prepared: status "completed", the number of words as output ("6").
                 Words are what str.split() makes of the text
 
+    You need InvalidArgumentsError of `curriculum.core.errors`; the other names are imported above.
+
     Accepted when, behind an AgentRunner, invalid arguments get a result but reach neither the
     approver nor execute, and each call that is allowed gets its own count.
     """
@@ -99,6 +101,8 @@ class ReadFile:
                 ends unchanged. Failed, with the reason as output, if there is no such file, if it
                 is no regular file (a folder; a named pipe, for which it must not wait), or if it
                 lies outside the directory, by whatever links, also ones made after prepare
+
+    You need InvalidArgumentsError of `curriculum.core.errors`, as for B.
 
     Accepted when it passes `curriculum.grading.tool_conformance`, as Bash does, and these bounds.
     """
