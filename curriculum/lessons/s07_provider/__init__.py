@@ -1,0 +1,1 @@
+"""s07: a real provider at the boundary; the loop knows neither its name nor its words."""
