@@ -21,10 +21,11 @@ from curriculum.mino.instructions import load_instructions
 from curriculum.mino.question import Asker, field_lines, one_line
 from curriculum.mino.recovered import recovery_lines
 from curriculum.mino.screen import Screen, make_console
-from curriculum.mino.signals import Signals, TerminatedError, TurnToken
+from curriculum.mino.signals import Signals, TurnToken
 from curriculum.mino.terminal import Terminal
 from curriculum.mino.trace_file import TraceFile
 from curriculum.mino.view import View
+from curriculum.sessions.errors import SessionError
 from curriculum.sessions.store import SessionStore
 
 PROMPT = "You> "
@@ -56,7 +57,7 @@ class Chat:
 
     # region: hold
     def hold(self, resume: str | None) -> int:
-        """Open the session and talk until the end. Raises SessionError, OSError."""
+        """Open the session and talk until the end. Raises SessionError, TerminatedError."""
         screen = self._screen
         instructions = load_instructions(os.getcwd())
         try:
@@ -84,8 +85,6 @@ class Chat:
                 if code in (OK, INTERRUPTED) and talk.last:
                     screen.say(f"Go on with: mino --resume {store.session_id}")
                 return code
-        except TerminatedError:
-            return SIGNALLED + self._signals.ending
         finally:
             self._terminal.restore()
 
@@ -182,7 +181,11 @@ class Chat:
                     f"mino --resume {talk.store.session_id} --replay completed-only"
                 )
                 return False
-            talk.acknowledge(outcome)
+            try:
+                talk.acknowledge(outcome)
+            except JournalError as fault:
+                say(fault.message, "bold")
+                return False
         return True
 
     # endregion
@@ -196,8 +199,11 @@ class Chat:
         elif line == "/sessions":
             from curriculum.mino.listing import session_rows
 
-            for row in session_rows(self._settings.home):
-                say(row)
+            try:
+                for row in session_rows(self._settings.home):
+                    say(row)
+            except SessionError as fault:
+                say(str(fault))
         elif line == "/trace":
             say(
                 f"Written to {quote(self._trace_path)}."

@@ -12,10 +12,14 @@ from curriculum import __version__
 from curriculum.core.visible import escape
 from curriculum.mino import exits
 from curriculum.mino.config import OPTIONAL_FIELDS, ConfigError, find_home, read_settings
+from curriculum.mino.signals import TerminatedError
 from curriculum.sessions.errors import SessionError, SessionIdError
 from curriculum.sessions.replay import RULES
 
-ABOUT = "A terminal agent: it asks before it runs a command, and keeps every step."
+ABOUT = """\
+A terminal agent: it asks before it runs a command, and keeps every step.
+Settings come from flags, MINO_*, OPENAI_* and ~/.mino/config.toml, in this
+order; `mino doctor` shows them. The key is in OPENAI_API_KEY."""
 NO_TERMINAL = (
     "a chat needs a terminal as its input and output, because piped input cannot approve "
     'commands; for a script: mino run "PROMPT"'
@@ -96,9 +100,7 @@ def run_command(arguments: list[str]) -> int:
     """Do what the command line says; returns the exit code."""
     from curriculum.mino.secrecy import take_key
 
-    for stream in (sys.stdin, sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):  # whatever the locale is
-            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    _prepare_streams()
     key = take_key(os.environ)
     try:
         return _dispatch(make_parser().parse_args(arguments), key)
@@ -106,6 +108,8 @@ def run_command(arguments: list[str]) -> int:
         return exits.CLOSED_PIPE
     except KeyboardInterrupt:
         return exits.INTERRUPTED
+    except TerminatedError as end:
+        return exits.SIGNALLED + int(end.args[0])
     except ConfigError as fault:
         return _complain(str(fault), exits.USAGE)
     except SessionIdError as fault:
@@ -117,6 +121,18 @@ def run_command(arguments: list[str]) -> int:
 
 
 # endregion
+
+
+def _prepare_streams() -> None:
+    """UTF-8 whatever the locale is; and where a stream is closed, one that takes everything."""
+    for name in ("stdin", "stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            mode = os.O_RDONLY if name == "stdin" else os.O_WRONLY
+            stream = os.fdopen(os.open(os.devnull, mode), "r" if name == "stdin" else "w")
+            setattr(sys, name, stream)
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
 def _let_go_of(stream: TextIO) -> None:

@@ -1,4 +1,4 @@
-"""The exit codes of mino, for scripts. `mino run --help` prints this table.
+"""The exit codes of mino:
 
 0        the turn (or the chat) has ended well
 1        the turn failed or was cut short: model, limits, protocol

@@ -22,7 +22,7 @@ from curriculum.mino.instructions import load_instructions
 from curriculum.mino.recovered import recovery_lines
 from curriculum.mino.rules import make_approver
 from curriculum.mino.screen import Screen, make_console
-from curriculum.mino.signals import Signals, TerminatedError, TurnToken
+from curriculum.mino.signals import Signals, TurnToken
 from curriculum.mino.trace_file import TraceFile
 from curriculum.mino.view import View
 
@@ -31,7 +31,7 @@ MOST_PROMPT = 1024 * 1024  # characters of standard input
 
 # region: run
 def run_prompt(settings: Settings, given: dict[str, Any], trace: TraceFile | None) -> int:
-    """Hold one turn; returns the exit code. Raises ConfigError, SessionError."""
+    """Hold one turn; returns the exit code. Raises ConfigError, SessionError, TerminatedError."""
     approver = make_approver(given["allow_rule"])
     prompt = read_prompt(given["prompt"])
     signals = Signals(TurnToken())
@@ -55,8 +55,6 @@ def run_prompt(settings: Settings, given: dict[str, Any], trace: TraceFile | Non
         talk.begin()
         try:
             result = talk.turn(prompt)
-        except TerminatedError:
-            return SIGNALLED + signals.ending
         finally:
             talk.end()
         if talk.recorder.failure:

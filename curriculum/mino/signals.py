@@ -20,7 +20,10 @@ ENDING = (signal.SIGTERM, signal.SIGHUP)
 
 
 class TerminatedError(BaseException):
-    """Somebody ends the program: not an Exception, as no step may carry on after it."""
+    """Somebody ends the program: not an Exception, as no step may carry on after it.
+
+    Its one argument is the number of the signal.
+    """
 
 
 class TurnToken(CancelToken):
@@ -64,12 +67,12 @@ class Signals:
         again, self.ending = bool(self.ending), number
         self.token.cancel("harness")
         if self._waiting or again:
-            raise TerminatedError
+            raise TerminatedError(number)
 
     # endregion
 
     def hang_up(self) -> None:
-        """The terminal is gone: the same as SIGHUP."""
+        """The terminal is gone: the same as SIGHUP, seen from inside a turn."""
         self.ending = self.ending or signal.SIGHUP
         self.token.cancel("harness")
 
@@ -93,4 +96,4 @@ class Signals:
 
     def _check_ending(self) -> None:
         if self.ending:
-            raise TerminatedError
+            raise TerminatedError(self.ending)

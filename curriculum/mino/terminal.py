@@ -99,4 +99,4 @@ class Terminal:
             termios.tcgetattr(self._fd)
         except termios.error:
             self._signals.hang_up()
-            raise TerminatedError from None
+            raise TerminatedError(self._signals.ending) from None

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.mino.desk import Desk, calls, says, script
 from tests.mino.person import ROOT, Person, squeezed
 from tests.mino.test_run import validate
@@ -172,3 +174,19 @@ def test_every_module_is_short_and_says_what_it_is_for() -> None:
         text = path.read_text()
         assert text.startswith(('"""', 'r"""')), path
         assert len(text.splitlines()) <= 220, path
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("command", ["doctor --demo", "run --demo hello", "sessions", "--demo"])
+def test_closed_streams_are_no_traceback(desk: Desk, closed: str, command: str) -> None:
+    ran = subprocess.run(
+        ["bash", "-c", f"{sys.executable} -m curriculum.mino {command} {closed}"],
+        env=desk.environment,
+        cwd=desk.project,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert ran.returncode == (2 if command == "--demo" else 0)
+    assert "Traceback" not in ran.stdout + ran.stderr

@@ -33,10 +33,10 @@ def test_the_go_version_story_with_yes(desk: Desk) -> None:
             assert re.sub(r"\n\| ", "", story).count(f"\n{line}\n") == 1, line
         assert "Environment: " in story
         person.answer("y")
-        shown = person.see(ANSWER)
+        shown = person.see("\nYou>", last=True)
         assert shown.endswith(
             f"{QUESTION} y\n\n[Tool result: completed; exit code 0]\n| {GO_VERSION}\n\n"
-            f"Assistant> {ANSWER}"
+            f"Assistant> {ANSWER}\n\nYou>"
         )
         person.say("/quit")
         assert person.leave() == 0
