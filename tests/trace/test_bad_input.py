@@ -30,8 +30,8 @@ def words_for(words: list[str], file: str | Path) -> list[str]:
 
 
 def test_every_command_is_here() -> None:
-    elsewhere = {"validate", "import"}
-    assert {words[0] for words in READERS.values()} | elsewhere == set(COMMANDS)
+    elsewhere = {"validate", "import", "view"}
+    assert set(COMMANDS) <= {words[0] for words in READERS.values()} | elsewhere
 
 
 def refused(words: list[str], file: str | Path, data: bytes = b"") -> tuple[int, str]:
