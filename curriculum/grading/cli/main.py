@@ -65,6 +65,7 @@ def _parser() -> _Parser:
     add("start", _start, "where to read, what to edit", "LESSON", nargs="?")
     grade = add("grade", _grade, "grade exercises and explain", "NAME", nargs="*")
     grade.add_argument("--timeout", type=_seconds, metavar="SECONDS", help="for each exercise")
+    add("watch", _watch, "grade a lesson whenever its file is saved", "LESSON", nargs="*")
     hint = add("hint", _hint, "the next of three hints for an exercise", "EXERCISE")
     hint.add_argument("--level", type=int, choices=(1, 2, 3), help="this one instead")
     solution = add("solution", _solution, "the reference, after an attempt", "EXERCISE")
@@ -133,6 +134,15 @@ def _grade(given: argparse.Namespace) -> int:
             progress.add_attempt(grade.exercise, grade.outcome)
     show_total(grades)
     return faults.NOT_PASSED if any(g.outcome == "failed" for g in grades) else faults.OK
+
+
+def _watch(given: argparse.Namespace) -> int:
+    from curriculum.grading.cli.watching import watch
+
+    lessons = catalogue.read_lessons()
+    wanted = [catalogue.find(lessons, word)[0] for word in given.what] or lessons
+    watch(ROOT, wanted, Progress(ROOT))
+    return faults.OK
 
 
 def _hint(given: argparse.Namespace) -> int:

@@ -1,0 +1,193 @@
+"""`python -m curriculum` as a learner uses it: on a bare Python, with short names."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from tests.grading_tool.desk import DONE_A, DONE_B, FIRST, Desk
+
+
+def test_without_a_command_it_shows_the_board(desk: Desk) -> None:
+    board = desk.ok()
+    assert board == desk.ok("lessons")
+    assert re.search(r"^s01  The agent loop|^s01  agent loop", board, re.MULTILINE)
+    assert "0 of 12 exercises passed\nnext: python3 -m curriculum start s01\n" in board
+
+
+def test_the_board_tells_read_started_passed_and_broken(desk: Desk) -> None:
+    desk.ok("start", "s01")
+    desk.solve("first_request", DONE_A)
+    desk.solve("run_out_of_turns", "return None")
+    [line] = [line for line in desk.ok().splitlines() if line.startswith("s01")]
+    assert line.split()[-9:] == ["yes", "a", "started", "b", "started", "c", "-", "d", "-"]
+    assert desk.run("grade", "s01").returncode == 1
+    [line] = [line for line in desk.ok().splitlines() if line.startswith("s01")]
+    assert line.split()[-8:] == ["a", "passed", "b", "started", "c", "-", "d", "-"]
+    text = (desk.root / FIRST).read_text("utf-8")
+    (desk.root / FIRST).write_text(text.replace(DONE_A, "return ()"), "utf-8")
+    desk.run("grade", "s01.a")
+    [line] = [line for line in desk.ok().splitlines() if line.startswith("s01")]
+    assert line.split()[-8:] == ["a", "broken", "b", "started", "c", "-", "d", "-"]
+
+
+@pytest.mark.parametrize("name", ["s01", "S01", "1", "01", "s1", "s01_agent_loop"])
+def test_short_names_of_lessons(desk: Desk, name: str) -> None:
+    assert desk.ok("start", name).startswith("s01 · ")
+
+
+@pytest.mark.parametrize("name", ["s01.b", "1.b", "s01.B", "s01.run_out_of_turns"])
+def test_short_names_of_exercises(desk: Desk, name: str) -> None:
+    assert desk.ok("hint", name).startswith("s01.b run_out_of_turns, hint 1 of 3\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["grade", "s99"], 2, "no lesson 's99'; there are s01, s02, s03"),
+        (["grade", "s01.q"], 2, "no exercise 's01.q'; there are s01.a (first_request)"),
+        (["hint", "s01"], 2, "which exercise of s01? Say for example s01.a"),
+        (["grade", "s01", "--timeout", "0"], 2, "invalid _seconds value: '0'"),
+        (["sing"], 2, "invalid choice: 'sing'"),
+        (["solution", "s01.a"], 2, "try s01.a first: edit curriculum/lessons"),
+        (["reset", "s01"], 0, ""),
+    ],
+)
+def test_a_wrong_word_is_one_line(desk: Desk, words: list[str], code: int, said: str) -> None:
+    done = desk.run(*words)
+    assert done.returncode == code
+    assert said in done.stderr
+    assert done.stderr.count("\n") == (1 if said else 0)
+
+
+def test_demo_runs_the_demo(desk: Desk) -> None:
+    printed = desk.ok("demo", "1").splitlines()
+    assert json.loads(printed[-1])["type"] == "session.stop"
+
+
+def test_nothing_started_is_no_failure(desk: Desk) -> None:
+    assert desk.ok("grade") == (
+        "no exercise is started; begin with: python3 -m curriculum start s01\n"
+    )
+    assert "0 passed, 0 not yet, 4 not started" in desk.ok("grade", "s01")
+
+
+def test_passing_is_kept_and_a_failure_is_explained(desk: Desk) -> None:
+    desk.solve("first_request", DONE_A)
+    desk.solve("run_out_of_turns", "return None")
+    done = desk.run("grade")
+    assert done.returncode == 1
+    assert done.stderr == ""
+    assert "Traceback" not in done.stdout
+    assert re.search(r"^s01.a  passed  first_request", done.stdout, re.MULTILINE)
+    assert re.search(
+        r"^s01.b  not yet run_out_of_turns .*\n    expected: the RunResult .*\n"
+        r"    but:      None\n    look at:  lesson s01, .*",
+        done.stdout,
+        re.MULTILINE,
+    )
+    assert "1 passed, 1 not yet, 0 not started\nnext: edit " in done.stdout
+
+
+def test_an_endless_loop_is_bounded_named_and_costs_only_itself(desk: Desk) -> None:
+    desk.solve("first_request", "while True:\n        pass")
+    desk.solve("run_out_of_turns", DONE_B)
+    done = desk.run("grade", "--timeout", "2")
+    assert re.search(
+        r"expected: first_request to come to an end within 2 s\n"
+        r"    but:      it was still running \(exercises.py, line \d+, in first_request\)",
+        done.stdout,
+    )
+    assert re.search(r"^s01.b  passed", done.stdout, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("import os; os._exit(0)", "the process ended with exit code 0: does the code call os"),
+        ("import os; os.kill(os.getpid(), 11)", "the process was ended by SIGSEGV"),
+        ("import sys; sys.exit(0)", "SystemExit"),
+        ("raise KeyError('x')", "it raised KeyError: 'x' (exercises.py, line"),
+    ],
+)
+def test_code_that_ends_the_process_fails_and_costs_only_itself(
+    desk: Desk, body: str, said: str
+) -> None:
+    desk.solve("first_request", body)
+    desk.solve("run_out_of_turns", DONE_B)
+    done = desk.run("grade")
+    assert done.returncode == 1
+    assert said in done.stdout
+    assert re.search(r"^s01.b  passed", done.stdout, re.MULTILINE)
+
+
+def test_what_the_code_prints_is_shown_with_nothing_hidden(desk: Desk) -> None:
+    desk.solve("first_request", "print('look: \\x1b[2J')\n    return ()")
+    printed = desk.run("grade", "s01.a").stdout
+    assert "    your code has printed:\n    | look: \\x1b[2J\n" in printed
+    assert "\x1b" not in printed
+
+
+def test_a_file_that_is_no_python_fails_with_its_line(desk: Desk) -> None:
+    (desk.root / FIRST).write_text("import os\n\ndef first_request(runner:\n    pass\n")
+    done = desk.run("grade", "s01.a")
+    assert f"    {FIRST}, line 3: SyntaxError: '(' was never closed" in done.stdout
+
+
+def test_hints_come_one_after_the_other_and_the_last_again(desk: Desk) -> None:
+    heads = [desk.ok("hint", "s01.a").splitlines()[0] for _ in range(4)]
+    assert [head.rpartition(" hint ")[2] for head in heads] == [
+        "1 of 3",
+        "2 of 3",
+        "3 of 3",
+        "3 of 3",
+    ]
+    assert "hint 1 of 3" in desk.ok("hint", "s01.a", "--level", "1")
+
+
+def test_a_solution_is_shown_after_an_attempt_or_when_spoiled(desk: Desk) -> None:
+    spoiled = desk.ok("solution", "s03.b", "--spoil")
+    assert "class WordCount:" in spoiled
+    assert "def one_string(" in spoiled  # what it uses comes with it
+    assert "class ReadFile" not in spoiled
+    compile(spoiled, "solution", "exec")
+    desk.ok("grade", "s01.a")
+    assert desk.run("solution", "s01.a").returncode == 2  # a stub is no attempt
+    desk.solve("first_request", "return ()")
+    desk.run("grade", "s01.a")
+    assert "def first_request(" in desk.ok("solution", "s01.a")
+
+
+def test_reset_puts_one_stub_back_and_keeps_what_was_written(desk: Desk) -> None:
+    desk.commit()
+    desk.solve("first_request", DONE_A)
+    desk.solve("run_out_of_turns", DONE_B)
+    mine = (desk.root / FIRST).read_text("utf-8")
+    desk.ok("grade")
+    said = desk.ok("reset", "s01.a")
+    kept = re.search(r"kept in (\.curriculum/kept/\S+\.py)", said)
+    assert kept
+    assert (desk.root / kept[1]).read_text("utf-8") == mine
+    text = (desk.root / FIRST).read_text("utf-8")
+    assert DONE_A not in text
+    assert DONE_B in text
+    assert "1 of 12 exercises passed" in desk.ok()
+
+
+def test_reset_puts_a_whole_lesson_back_also_one_that_was_committed(desk: Desk) -> None:
+    desk.commit()
+    stub = (desk.root / FIRST).read_text("utf-8")
+    (desk.root / FIRST).write_text("nonsense ( \n")
+    desk.commit()
+    desk.ok("reset", "s01")
+    assert (desk.root / FIRST).read_text("utf-8") == stub
+
+
+def test_reset_without_git_says_so_and_changes_nothing(desk: Desk) -> None:
+    (desk.root / FIRST).write_text("x = 1\n")
+    done = desk.run("reset", "s01")
+    assert done.returncode == 3
+    assert "git has no version here of" in done.stderr
+    assert (desk.root / FIRST).read_text("utf-8") == "x = 1\n"
