@@ -105,7 +105,7 @@ class Ledger:
 
     # endregion
 
-    # region: turn
+    # region: begin_turn
     def begin_turn(self, user_input: str) -> None:
         """The user has said something."""
         content = clean_text(user_input)
@@ -115,6 +115,9 @@ class Ledger:
             "user.message", actor_kind="user", actor_id="user", payload={"content": content}
         )
 
+    # endregion
+
+    # region: fail_turn
     def end_turn(self, status: str) -> None:
         """The turn is over."""
         self.save("turn_end", {"status": status})

@@ -104,6 +104,18 @@ def test_a_lesson_shows_its_demo_and_asks_five_questions(path: Path) -> None:
     assert page.text.count("<details>") == page.text.count("</details>") == 5
 
 
+@LESSONS
+def test_a_lesson_says_how_long_it_takes_to_read(path: Path) -> None:
+    # Words of the English page, code included, at 180 a minute; the Chinese names the same time.
+    words = len((path.parent.parent / "en" / path.name).read_text("utf-8").split())
+    said = re.findall(
+        r"Reading takes about (\d+) minutes|读完约需 (\d+) 分钟", Page.read(path).text
+    )
+    [minutes] = [int(english or chinese) for english, chinese in said]
+    assert minutes % 5 == 0
+    assert abs(minutes - words / 180) <= 5
+
+
 def test_sections_that_a_grader_points_to_exist() -> None:
     known = {english for english, _ in SECTIONS}
     graders = sorted((ROOT / "curriculum" / "grading").glob("*.py"))
