@@ -12,7 +12,7 @@ from curriculum.trace.inputs import IO_FAULT, USAGE, RefusedError
 
 INTERRUPTED, CLOSED_PIPE = 130, 141
 # Each is in a module of its own, `command_NAME`; only the one that is asked for is loaded.
-COMMANDS = ("validate", "play", "stats", "diff", "redact", "export", "import")
+COMMANDS = ("validate", "play", "stats", "diff", "redact", "export", "import", "view")
 
 
 class _Parser(argparse.ArgumentParser):

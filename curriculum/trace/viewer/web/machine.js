@@ -1,0 +1,19 @@
+// The loop's state machine: the current state is lit, and said in words.
+
+import { say } from "./words.js";
+
+export const STATES = [
+  "idle", "asking", "streaming", "answered", "approving", "acting", "waiting", "failed", "stopped",
+];
+
+/** @param {HTMLElement} figure @param {(number|undefined)[]} lit of each trace, its state */
+export function showStates(figure, lit) {
+  for (const node of figure.querySelectorAll(".state")) {
+    const name = node.dataset.state;
+    node.querySelector("text").textContent = say(name);
+    lit.forEach((state, place) => node.classList.toggle("ab"[place], STATES[state] === name));
+  }
+  const named = lit.map((state) => say(STATES[state] ?? "nothing"));
+  const both = named.length > 1 ? named.map((name, place) => `${"AB"[place]} ${name}`) : named;
+  figure.querySelector("figcaption").textContent = say("state", { state: both.join(", ") });
+}
