@@ -10,9 +10,9 @@ import os
 import tempfile
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from typing import Any
+from typing import IO, Any
 
 from curriculum.trace.engines import Engine
 from curriculum.trace.events import EventReader
@@ -98,19 +98,26 @@ def before(marks: array[int], index: int) -> int | None:
     return marks[place - 1] if place else None
 
 
+def _keep_in(copy: IO[bytes]) -> Callable[[bytes], None]:
+    def keep(block: bytes) -> None:
+        copy.write(block)
+        copy.flush()
+
+    return keep
+
+
 @contextmanager
 def open_film(name: str, engine: Engine) -> Iterator[Film]:
     """Read a trace through once. Raises RefusedError, also for one without events."""
     with ExitStack() as stack:
         source = stack.enter_context(open_source(name))
-        copy = stack.enter_context(tempfile.TemporaryFile(buffering=0))
         progress = stack.enter_context(shown_progress(source))
-
-        def keep(block: bytes) -> None:
-            copy.write(block)
-
+        descriptor, keep = source.descriptor, None
+        if descriptor < 0:
+            copy = stack.enter_context(tempfile.TemporaryFile())
+            descriptor, keep = copy.fileno(), _keep_in(copy)
         reader = EventReader(source, engine, progress, keep)
-        film = Film(source.said, copy.fileno(), engine)
+        film = Film(source.said, descriptor, engine)
         for event in reader:
             film.add(event, reader.end)
         film.torn_bytes = reader.torn_bytes

@@ -7,6 +7,7 @@ do) and an exit code of its own. A fault while reading is never taken for one wh
 from __future__ import annotations
 
 import os
+import stat
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -40,12 +41,14 @@ class RefusedError(Exception):
 class Source:
     """An open file: `read(size)` gives its next bytes; `size` is 0 where it is not known.
 
-    `said` is how a message names it; it stays on one line whatever the name is.
+    `said` is how a message names it; it stays on one line whatever the name is. `descriptor` can
+    be read at any place while the source is open, unless it is -1.
     """
 
     said: str
     size: int
     read: Callable[[int], bytes]
+    descriptor: int = -1
 
 
 def get_engine(name: str = "auto") -> Engine:
@@ -72,7 +75,9 @@ def open_source(name: str) -> Iterator[Source]:
             raise RefusedError(f"{said}: {reason(fault)}", NO_INPUT) from None
 
     try:
-        yield Source(said, os.fstat(descriptor).st_size, read)
+        about = os.fstat(descriptor)
+        anywhere = descriptor if stat.S_ISREG(about.st_mode) and name != "-" else -1
+        yield Source(said, about.st_size, read, anywhere)
     finally:
         if name != "-":
             os.close(descriptor)

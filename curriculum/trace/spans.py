@@ -13,6 +13,13 @@ from typing import Any
 
 Event = dict[str, Any]
 
+CALL_TYPES = frozenset(
+    {
+        *("tool.call", "approval.request", "approval.decision"),
+        *("tool.start", "tool.output", "tool.result"),
+    }
+)
+
 
 @dataclass
 class Mark:
@@ -76,7 +83,7 @@ class SpanBuilder:
             self._request.marks.append(Mark(kind, self._now, {"index": payload["index"]}))
         elif kind == "model.response" and self._request:
             yield self._answer(event, payload)
-        elif kind.startswith(("tool.", "approval.")):
+        elif kind in CALL_TYPES:
             yield from self._call(event, payload)
         elif kind == "error":
             yield from self._end_turn(payload["kind"], payload["message"])

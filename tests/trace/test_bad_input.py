@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from curriculum.trace.__main__ import COMMANDS
+from curriculum.trace.__main__ import COMMANDS, main
 from tests.golden import GOLDEN, ROOT
 from tests.trace.commands import COMMAND, run
 from tests.trace.corpus import FOLDER
@@ -20,6 +20,8 @@ READERS = {
     "play": ["play", "FILE"],
     "redact": ["redact", "FILE"],
     "export": ["export", "--to", "otel", "FILE"],
+    "export-perfetto": ["export", "--to", "perfetto", "--content", "FILE"],
+    "export-atif": ["export", "--to", "atif", "FILE"],
     "redact-check": ["redact", "FILE", "--check"],
 }
 ALL = pytest.mark.parametrize("words", READERS.values(), ids=list(READERS))
@@ -86,6 +88,19 @@ def test_every_trace_of_the_corpus_is_read_or_refused(words: list[str], tmp_path
         path.write_bytes(data)
         done = run(*words_for(words, path))
         assert done.returncode in (0, 1), done.stderr
+
+
+@ALL
+def test_no_broken_trace_makes_a_reader_fail(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = sorted(FOLDER.glob("*.jsonl"))
+    assert len(files) > 100
+    for file in files:
+        code = main(words_for(words, file))
+        shown = capsys.readouterr()
+        assert code in (0, 1, 65), file.name
+        assert (code == 65) == shown.err.startswith(f"{words[0]}: {file}: line "), file.name
 
 
 @ALL

@@ -154,6 +154,24 @@ def test_a_film_reads_each_event_again(film: Film) -> None:
     assert film.messages_until(13) == [1, 5, 11, 13]
 
 
+def test_a_film_of_a_file_that_was_changed_is_refused(tmp_path: Path) -> None:
+    with film_of(tmp_path, two_turns()) as film:
+        os.truncate(tmp_path / "film.jsonl", 300)
+        with pytest.raises(RefusedError, match="has changed since it was opened"):
+            film.event(9)
+
+
+def test_a_film_of_a_pipe_can_be_entered_anywhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "film.jsonl"
+    path.write_bytes(to_bytes(two_turns()))
+    with path.open() as file:
+        monkeypatch.setattr("sys.stdin", file)
+        with open_film("-", ENGINE) as film:
+            assert [film.event(index) for index in (26, 0)] == [two_turns()[26], two_turns()[0]]
+
+
 def test_a_film_without_events_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RefusedError, match="no events in it"), film_of(tmp_path, []):
         raise AssertionError
