@@ -1,4 +1,4 @@
-"""The question about one prepared call: all of what would run, on the screen before the answer.
+r"""The question about one prepared call: all of what would run, on the screen before the answer.
 
 A person approves what these rows say, so they are exact and complete: texts are quoted such that
 only this very text is shown this way, a row is broken only where `\n` stands or the screen ends,

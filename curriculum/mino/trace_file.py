@@ -7,6 +7,7 @@ which stops at its next step; lines before it are whole.
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 
@@ -25,6 +26,7 @@ class TraceFile:
     def __init__(self, fd: int, secret: str | None = None) -> None:
         self._fd = fd
         self._secret = secret
+        self._is_terminal = os.isatty(fd)
 
     @classmethod
     def create(cls, path: str, secret: str | None = None) -> TraceFile:
@@ -44,9 +46,16 @@ class TraceFile:
         """Write one event. Raises OSError."""
         if self._secret:
             event = mask_event(event, self._secret)
-        line = event.to_line().encode()
+        text = event.to_line()
+        line = (for_terminal(text) if self._is_terminal else text).encode()
         while line:
             line = line[os.write(self._fd, line) :]
+
+
+def for_terminal(line: str) -> str:
+    """The same JSON, but what a terminal would obey or hide is spelled as an escape."""
+    kept = (char if char.isprintable() or char == "\n" else json.dumps(char)[1:-1] for char in line)
+    return "".join(kept)
 
 
 # region: mask

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import signal
@@ -366,3 +367,16 @@ def test_a_narrow_terminal_shows_all_of_the_command(desk: Desk, columns: int) ->
         assert f'Command: "{command}"' in shown
         person.type("y\r")
         person.wait(lambda: "exitcode0]" in squeezed(person.text()), "the result")
+
+
+def test_d8_a_trace_on_a_terminal_is_the_same_json_with_nothing_to_obey(desk: Desk) -> None:
+    text = "a\x1b[2J\x9b2J\u202e\U000e0041\x7f字"
+    exchange, arguments = {"answer": {"pieces": [text]}}, ("run", "--json", "go")
+    with script(exchange) as server, desk.person(server, *arguments, columns=4000) as person:
+        assert person.leave() == 0
+    written = person.raw.decode()
+    assert "字" in written
+    assert not set("\x1b\x9b\u202e\U000e0041\x7f") & set(written)
+    events = [json.loads(line) for line in written.splitlines() if line.startswith("{")]
+    deltas = [event["payload"]["text"] for event in events if event["type"] == "model.delta"]
+    assert deltas == [text]
