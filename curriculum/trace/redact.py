@@ -138,7 +138,12 @@ class Redactor:
         self._walk(event, (), held, pointers)
         items = sorted(pointers)
         if marks["status"] == "withheld":
-            event["redaction"] = {**marks, **({"items": items} if items else {})}
+            event["redaction"] = {"status": "withheld"}
+            if "policy" in marks:
+                path = ("redaction", "policy")
+                event["redaction"]["policy"] = self._clean(marks["policy"], "", path, held)
+            if items:
+                event["redaction"]["items"] = items
         elif held.has_mask:
             # What other policies masked is still there: the pointers are of all masks.
             event["redaction"] = {"status": "redacted", "policy": POLICY, "items": items}

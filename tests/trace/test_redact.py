@@ -302,6 +302,17 @@ def test_what_is_withheld_stays_withheld() -> None:
     assert loaded(redacted(story))[1]["redaction"] == {"status": "withheld", "policy": "other"}
 
 
+def test_a_secret_in_the_marks_themselves_is_masked() -> None:
+    story = numbered(calls())
+    story[1]["redaction"] = {"status": "withheld", "policy": f"by {CANARY}"}
+    story[7]["payload"]["display"] = {CANARY: "[REDACTED:key:1]"}
+    pointer = "/payload/display/" + CANARY.replace("~", "~0").replace("/", "~1")
+    story[7]["redaction"] = {"status": "redacted", "policy": CANARY, "items": [pointer]}
+    after = redacted(story, CANARY)
+    assert verdict(after, CANARY) == (Verdict.COMPLETE, {})
+    assert loaded(after)[7]["redaction"]["items"] == ["/payload/display/[REDACTED:known:1]"]
+
+
 def test_a_line_that_masks_make_too_long_is_cut_and_marked() -> None:
     story = numbered(calls())
     story[1]["payload"]["content"] = "a b " * 65_000
