@@ -8,6 +8,7 @@ anywhere. A screen that is gone loses the text and says so once.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 NARROWEST = 4  # columns; below that rows are broken as if there were so many
+UNKNOWN = (80, 24)  # of a terminal that does not say
 ENDLESS = 1_000_000  # columns of a file or pipe, where rows are not broken
 
 
@@ -82,14 +84,22 @@ class Screen:
     @property
     def height(self) -> int:
         """Rows on the screen."""
-        return max(4, self._console.size.height)
+        return max(4, self._size()[1])
 
     @property
     def width(self) -> int:
         """Columns that are used: never the last one, where terminals differ."""
-        if not self._console.is_terminal:
+        if not self._console.file.isatty():
             return ENDLESS
-        return max(NARROWEST, self._console.size.width - 1)
+        return max(NARROWEST, self._size()[0] - 1)
+
+    def _size(self) -> tuple[int, int]:
+        """(columns, rows) that the terminal itself says it has, whatever the environment says."""
+        try:
+            columns, rows = os.get_terminal_size(self._console.file.fileno())
+        except (OSError, ValueError):  # it is gone, or none at all
+            columns, rows = 0, 0
+        return columns or UNKNOWN[0], rows or UNKNOWN[1]
 
     def _put(self, text: str, style: str = "", own: bool = False, words: bool = False) -> None:
         self._write(self._rows.layout(escape(text), self.width, own, words), style)

@@ -355,16 +355,26 @@ def test_every_call_of_a_batch_has_its_own_question(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("columns", [12, 20, 40])
-def test_a_narrow_terminal_shows_all_of_the_command(desk: Desk, columns: int) -> None:
+@pytest.mark.parametrize(
+    "environment",
+    [{}, {"TERM": "dumb"}, {"COLUMNS": "200", "LINES": "99"}, {"TTY_COMPATIBLE": "0"}],
+)
+def test_a_narrow_terminal_shows_all_of_the_command(
+    desk: Desk, columns: int, environment: dict[str, str]
+) -> None:
     command = "echo " + "".join(chr(97 + number % 26) for number in range(100))
     exchanges = (calls(command), DONE)
-    with script(*exchanges) as server, desk.person(server, columns=columns, rows=200) as person:
+    with (
+        script(*exchanges) as server,
+        desk.person(server, columns=columns, rows=200, env=environment) as person,
+    ):
         person.see("\nYou>", last=True)
         person.type("go\r")
         person.wait(lambda: "[y/N]" in joined(person.text()), "the question")
         person.asked("[Tool:")
         shown = joined(person.text())
         assert f'Command: "{command}"' in shown
+        assert all(len(row) < columns for row in person.text().split("\n"))
         person.type("y\r")
         person.wait(lambda: "exitcode0]" in squeezed(person.text()), "the result")
 
