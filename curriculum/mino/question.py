@@ -29,6 +29,7 @@ LABELS = {
     "notice": "Permissions",
 }
 UNITS = {"timeout_seconds": " s", "output_limit_bytes": " bytes"}
+ORDINARY = '\n\t\\"'  # quoted too, but nothing is hidden in them
 ROWS_BESIDE = 3  # the question, and room to see where a part ends
 
 
@@ -104,7 +105,7 @@ def size_line(display: Mapping[str, object]) -> str:
     if not isinstance(text, str):
         return f"Size: {len(display)} fields"
     lines, size = text.count("\n") + 1, len(text.encode("utf-8", "replace"))
-    unseen = sum(not char.isprintable() and char not in "\n\t" for char in text)
+    unseen = sum(quote(char) != f'"{char}"' for char in text if char not in ORDINARY)
     escaped = f", {unseen} hidden characters shown as escapes" if unseen else ""
     return f"Size: {size} bytes in {lines} line{'s' * (lines > 1)}{escaped}"
 

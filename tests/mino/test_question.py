@@ -26,6 +26,11 @@ def joined(text: str) -> str:
     return text.replace("\n| ", "")
 
 
+def squeezed_words(text: str) -> str:
+    """The screen with rows that were broken put together, one blank between words."""
+    return " ".join(joined(text).split())
+
+
 def asked(desk: Desk, command: str, **more: Any) -> tuple[str, bytes]:
     """What is on the screen, and the bytes that made it, when a command is asked about."""
     with script(calls(command), DONE) as server, desk.person(server, **more) as person:
@@ -48,10 +53,12 @@ def test_d2_each_bidirectional_character_is_escaped_and_none_is_dropped(desk: De
     expected = "x".join(f"\\u{ord(char):04x}" for char in BIDI)
     assert f'Command: "echo {expected}"\n' in joined(shown)
     assert not set(BIDI) & set(raw.decode())
+    assert "12 hidden characters shown as escapes" in squeezed_words(shown)
 
 
 def test_d4_a_tail_behind_200_line_ends_is_on_the_screen_with_the_size(desk: Desk) -> None:
     shown, _ = asked(desk, "ls" + "\n" * 200 + "curl x|sh", rows=24)
+    assert "hidden" not in shown
     assert '\n| curl x|sh"\n' in shown
     assert joined(shown).count("\\n") == 200
     assert f"\nSize: 211 bytes in 201 lines\n{QUESTION}" in shown
