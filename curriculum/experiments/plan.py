@@ -1,0 +1,217 @@
+"""An experiment as it is written down, and the runs that it comes to.
+
+    name = "flaky-stream"
+    question = "Does a retry policy rescue a flaky stream?"
+    repetitions = 30
+    seed = 1
+    [settings.model]            # the same in every run
+    steps = 6
+    [matrix.retry]              # every combination of these is one cell
+    attempts = [1, 2, 4]
+    [report]
+    metrics = ["completed", "requests"]
+    x = "retry.attempts"
+
+The same file gives the same runs, with the same ids, in the same order. Repetition n of every cell
+has the same seed: cells differ by their settings, not by their luck.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from curriculum.experiments.metrics import METRICS
+from curriculum.experiments.settings import ExperimentError, Value, check_setting, complete
+
+READY = resources.files("curriculum.experiments") / "ready"
+MOST_RUNS = 100_000
+_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
+_KEYS = {"name", "question", "about", "repetitions", "seed", "settings", "matrix", "skip", "report"}
+
+
+@dataclass(frozen=True)
+class Task:
+    """One run: an id, the cell it belongs to, its repetition, its seed and all its settings."""
+
+    run_id: str
+    cell: tuple[Value, ...]
+    repetition: int
+    seed: int
+    settings: Mapping[str, Value]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A checked experiment. `axes` are the names in the matrix, in the order of the file."""
+
+    name: str
+    question: str
+    about: str
+    repetitions: int
+    seed: int
+    fixed: Mapping[str, Value]
+    axes: tuple[str, ...]
+    levels: tuple[tuple[Value, ...], ...]
+    skip: tuple[Mapping[str, Value], ...]
+    metrics: tuple[str, ...]
+    x: str
+
+    # region: tasks
+    def cells(self) -> list[tuple[Value, ...]]:
+        """Every combination that is not skipped."""
+        return [cell for cell in itertools.product(*self.levels) if not self._is_skipped(cell)]
+
+    def tasks(self) -> list[Task]:
+        """Every run, in order."""
+        found = []
+        for number, cell in enumerate(self.cells(), 1):
+            settings = complete({**self.fixed, **dict(zip(self.axes, cell, strict=True))})
+            for repetition in range(1, self.repetitions + 1):
+                digest = hashlib.sha256(f"{self.seed}/{repetition}".encode()).digest()
+                seed = int.from_bytes(digest[:6], "big")
+                run_id = f"{self.name}-{number:03}-{repetition:03}"
+                found.append(Task(run_id, cell, repetition, seed, settings))
+        return found
+
+    # endregion
+
+    def _is_skipped(self, cell: tuple[Value, ...]) -> bool:
+        named = dict(zip(self.axes, cell, strict=True))
+        return any(all(named[name] == value for name, value in rule.items()) for rule in self.skip)
+
+    def fingerprint(self) -> str:
+        """A digest of everything that decides what the runs are."""
+        data = [self.name, self.seed, self.repetitions, dict(self.fixed), self.axes, self.levels]
+        data.append([dict(rule) for rule in self.skip])
+        return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def ready_names() -> list[str]:
+    """The experiments that come with the package."""
+    names = (entry.name for entry in READY.iterdir())
+    return sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml"))
+
+
+def load_experiment(source: str) -> Experiment:
+    """An experiment from a file, or a ready one by its name. Raises ExperimentError."""
+    packaged = READY / f"{source}.toml"
+    if "/" not in source and packaged.is_file():
+        return read_experiment(packaged.read_text("utf-8"), source, Path())
+    try:
+        content = Path(source).read_bytes().decode()
+    except (OSError, ValueError) as fault:
+        why = fault.strerror if isinstance(fault, OSError) else "not UTF-8 text"
+        names = ", ".join(ready_names())
+        raise ExperimentError(f"{source}: {why}; give a TOML file or one of: {names}", 66) from None
+    return read_experiment(content, source, Path(source).parent)
+
+
+def read_experiment(content: str, where: str, folder: Path) -> Experiment:
+    """The experiment that the text describes. Raises ExperimentError."""
+    try:
+        data = tomllib.loads(content)
+    except (tomllib.TOMLDecodeError, RecursionError) as fault:
+        raise ExperimentError(f"{where}: no TOML ({fault}); correct it") from None
+    if unknown := sorted(data.keys() - _KEYS):
+        raise ExperimentError(f"{where}: unknown {unknown[0]!r}; known are {sorted(_KEYS)}")
+    name = _text(data, "name", where)
+    if not _NAME.fullmatch(name):
+        raise ExperimentError(f"{where}: name must be made of a-z, 0-9 and -, at most 64")
+    fixed = {
+        key: check_setting(key, value, where)
+        for key, value in _flat(data.get("settings", {}), where, "settings").items()
+    }
+    if fixed.get("model.cassette"):
+        fixed["model.cassette"] = str((folder / str(fixed["model.cassette"])).resolve())
+    matrix = _flat(data.get("matrix", {}), where, "matrix")
+    levels = tuple(_levels(key, values, where) for key, values in matrix.items())
+    if both := fixed.keys() & matrix.keys():
+        raise ExperimentError(f"{where}: {sorted(both)[0]} is both fixed and in the matrix")
+    report = data.get("report", {})
+    metrics, x = _report(report, tuple(matrix), where)
+    found = Experiment(
+        name,
+        _text(data, "question", where),
+        str(data.get("about", "")).strip(),
+        _count(data, "repetitions", 1, 10_000, where),
+        _count(data, "seed", 1, 2**31, where),
+        fixed,
+        tuple(matrix),
+        levels,
+        tuple(_skips(data.get("skip", []), matrix, where)),
+        metrics,
+        x,
+    )
+    if not 0 < len(found.cells()) * found.repetitions <= MOST_RUNS:
+        runs = len(found.cells()) * found.repetitions
+        raise ExperimentError(f"{where}: this is {runs} runs; there may be 1 to {MOST_RUNS}")
+    return found
+
+
+def _flat(tables: object, where: str, what: str) -> dict[str, Any]:
+    """`{"retry": {"attempts": 4}}` as `{"retry.attempts": 4}`."""
+    if not isinstance(tables, dict) or not all(isinstance(t, dict) for t in tables.values()):
+        raise ExperimentError(f"{where}: {what} must be tables such as [{what}.retry]")
+    return {
+        f"{section}.{field}": value
+        for section, table in tables.items()
+        for field, value in table.items()
+    }
+
+
+def _levels(name: str, values: object, where: str) -> tuple[Value, ...]:
+    if not isinstance(values, list) or not values:
+        raise ExperimentError(f"{where}: {name} in the matrix must be a list of values")
+    levels = tuple(check_setting(name, value, where) for value in values)
+    if len(set(levels)) != len(levels):
+        raise ExperimentError(f"{where}: {name} in the matrix names a value twice")
+    return levels
+
+
+def _skips(rules: object, matrix: Mapping[str, Any], where: str) -> list[dict[str, Value]]:
+    if not isinstance(rules, list):
+        raise ExperimentError(f"{where}: skip must be tables such as [[skip]]")
+    found = [_flat(rule, where, "skip") for rule in rules]
+    for rule in found:
+        for name in rule:
+            if name not in matrix:
+                raise ExperimentError(f"{where}: skip names {name!r}, which is not in the matrix")
+    return found
+
+
+def _report(report: object, axes: tuple[str, ...], where: str) -> tuple[tuple[str, ...], str]:
+    if not isinstance(report, dict) or report.keys() - {"metrics", "x"}:
+        raise ExperimentError(f"{where}: [report] takes metrics and x")
+    metrics = report.get("metrics", ["completed"])
+    for metric in metrics if isinstance(metrics, list) and metrics else [metrics]:
+        if not isinstance(metric, str) or metric not in METRICS:
+            raise ExperimentError(
+                f"{where}: there is no metric {metric!r}; there are {', '.join(METRICS)}"
+            )
+    x = report.get("x", axes[0] if axes else "")
+    if axes and x not in axes:
+        raise ExperimentError(f"{where}: x must be in the matrix: {', '.join(axes)}")
+    return tuple(metrics), str(x)
+
+
+def _text(data: Mapping[str, Any], name: str, where: str) -> str:
+    value = data.get(name)
+    if not isinstance(value, str) or not value.strip():
+        raise ExperimentError(f"{where}: {name} is missing; it must be text")
+    return value.strip()
+
+
+def _count(data: Mapping[str, Any], name: str, least: int, most: int, where: str) -> int:
+    value = data.get(name, 1)
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+        raise ExperimentError(f"{where}: {name} must be a whole number from {least} to {most}")
+    return value

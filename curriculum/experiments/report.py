@@ -1,0 +1,134 @@
+"""What an experiment came to: a table for the terminal, CSV, plots, and one page with all of it.
+
+The files hold no time and no machine, and so are the same bytes for the same runs. The page needs
+no network: its plots are in it, and it has no script.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+
+from curriculum.core.visible import escape as visible
+from curriculum.experiments.metrics import METRICS
+from curriculum.experiments.plan import Experiment
+from curriculum.experiments.plot import plot
+from curriculum.experiments.results import Row, as_csv, replace_file
+from curriculum.experiments.settings import SETTINGS, ExperimentError
+from curriculum.experiments.summary import Line, level, shown, summarise
+
+STYLE = (
+    "body{font:16px/1.5 sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#111;"
+    "background:#fff}table{border-collapse:collapse;font-size:14px;display:block;overflow-x:auto}"
+    "th,td{border-bottom:1px solid #ccc;padding:.25rem .75rem;text-align:left;white-space:nowrap}"
+    "svg{max-width:100%;height:auto}dt{font-weight:bold}"
+)
+METHOD = (
+    "Each cell is the mean of its runs; in brackets the interval that holds the true mean with 95% "
+    "(Wilson for shares of runs, Student otherwise; none if all runs agree). Repetition n has the "
+    "same seed in every cell. Every trace was validated."
+)
+
+
+# region: write
+def write_report(folder: Path, experiment: Experiment, rows: Sequence[Row]) -> list[Line]:
+    """Write results.csv, plots/*.svg and report.html. Raises ExperimentError."""
+    lines = summarise(experiment, rows)
+    plots = {metric: plot(experiment, lines, metric) for metric in experiment.metrics}
+    try:
+        (folder / "plots").mkdir(exist_ok=True)
+        replace_file(folder / "results.csv", as_csv(rows, experiment.axes))
+        for metric, picture in plots.items():
+            if picture:
+                replace_file(folder / "plots" / f"{metric}.svg", picture.encode())
+        page = as_html(experiment, lines, list(plots.values()), len(rows))
+        replace_file(folder / "report.html", page.encode())
+    except OSError as fault:
+        raise ExperimentError(f"{folder}: {fault.strerror}; make room and try again", 74) from None
+    return lines
+
+
+# endregion
+
+
+def as_html(experiment: Experiment, lines: Sequence[Line], plots: Sequence[str], runs: int) -> str:
+    """The page."""
+    total = len(experiment.tasks())
+    head = "".join(f"<th scope=col>{escape(name)}</th>" for name in _header(experiment))
+    body = "".join(
+        "<tr>"
+        + "".join(f"<td>{escape(text)}</td>" for text in _cells(experiment, line))
+        + "</tr>\n"
+        for line in lines
+    )
+    knobs = {**experiment.fixed}
+    fixed = "".join(
+        f"<dt>{escape(name)} = {escape(level(value))}</dt><dd>{escape(SETTINGS[name].about)}</dd>\n"
+        for name, value in knobs.items()
+        if name != "model.cassette"
+    )
+    axes = "".join(
+        f"<dt>{escape(name)} = {escape(', '.join(map(level, levels)))}</dt>"
+        f"<dd>{escape(SETTINGS[name].about)}</dd>\n"
+        for name, levels in zip(experiment.axes, experiment.levels, strict=True)
+    )
+    told = "".join(
+        f"<dt>{escape(name)}</dt><dd>{escape(METRICS[name].about)}</dd>\n"
+        for name in experiment.metrics
+    )
+    about = "".join(f"<p>{escape(part)}</p>\n" for part in experiment.about.split("\n\n") if part)
+    part = "" if runs == total else f"<p><strong>{runs} of {total} runs are done.</strong></p>\n"
+    return (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">\n'
+        f'<meta name="viewport" content="width=device-width"><title>{escape(experiment.name)}'
+        f"</title>\n<style>{STYLE}</style></head>\n<body><main>\n"
+        f"<h1>{escape(experiment.question)}</h1>\n{about}{part}"
+        f"<h2>Results</h2>\n<table><thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody></table>\n"
+        f"<p>{escape(METHOD)} {runs} runs, {experiment.repetitions} a cell, seed "
+        f"{experiment.seed}.</p>\n<h2>Plots</h2>\n{''.join(plots)}"
+        f"<h2>What was measured</h2>\n<dl>{told}</dl>\n<h2>What was varied</h2>\n<dl>{axes}</dl>\n"
+        f"<h2>What stayed the same</h2>\n<dl>{fixed}</dl>\n</main></body></html>\n"
+    )
+
+
+def _header(experiment: Experiment) -> list[str]:
+    units = [METRICS[name].unit for name in experiment.metrics]
+    told = [f"{n} ({u})" if u else n for n, u in zip(experiment.metrics, units, strict=True)]
+    return [*experiment.axes, "runs", *told]
+
+
+def _cells(experiment: Experiment, line: Line) -> list[str]:
+    runs = max((found.count for found in line.estimates.values()), default=0)
+    found = [shown(line.estimates.get(metric)) for metric in experiment.metrics]
+    return [*map(level, line.cell), str(runs), *found]
+
+
+# region: terminal
+def show_summary(experiment: Experiment, lines: Sequence[Line]) -> None:
+    """The table on standard output, with rich where it is installed."""
+    header = _header(experiment)
+    table = [[visible(text) for text in _cells(experiment, line)] for line in lines]
+    print(visible(experiment.question))
+    if sys.stdout.isatty():
+        try:
+            from rich.console import Console
+            from rich.table import Table
+            from rich.text import Text
+        except ImportError:
+            pass
+        else:
+            shown_table = Table(*header)
+            for row in table:
+                shown_table.add_row(*map(Text, row))
+            Console().print(shown_table)
+            return
+    widths = [max(map(len, column)) for column in zip(header, *table, strict=True)]
+    for row in (header, *table):
+        print(
+            "  ".join(f"{text:<{width}}" for text, width in zip(row, widths, strict=True)).rstrip()
+        )
+
+
+# endregion
