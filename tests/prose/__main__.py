@@ -43,6 +43,7 @@ def main() -> int:
         problems += checks.stale_quotes(page, ROOT)
         problems += checks.dead_links(page, ROOT)
         problems += checks.unknown_names(page, ROOT)
+        problems += checks.missing_pythons(page)
     for problem in problems:
         print(f"prose: {problem}", file=sys.stderr)
     return 1 if problems else 0

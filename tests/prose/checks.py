@@ -17,6 +17,8 @@ COMMANDS = ("console", "sh", "output")
 CHECKED = (*COMMANDS, "python")
 OURS = re.compile(r"(curriculum|lessons|traces|schemas|tests|\.ci)/[\w./-]*")
 MODULE = re.compile(r"python3? -m ((?:curriculum|tests)[\w.]*)")
+NO_PYTHON = re.compile(r"(?<![\w/.])python -m")  # many systems have no `python`
+UPDATE = ".venv/bin/python -m tests.prose --update"
 TARGET = re.compile(r"\bmake ([a-z]+)\b")
 
 
@@ -61,9 +63,9 @@ def stale_quotes(page: Page, root: Path) -> Iterator[str]:
         elif fence.quote:
             try:
                 if fence.lines != region(root, fence.quote):
-                    yield f"{where}: not what {fence.quote} says; python -m tests.prose --update"
+                    yield f"{where}: not what {fence.quote} says; {UPDATE}"
                 elif fence.above != source_line(page, root, fence.quote):
-                    yield f"{where}: shows no path of its code; python -m tests.prose --update"
+                    yield f"{where}: shows no path of its code; {UPDATE}"
             except QuoteError as error:
                 yield f"{where}: {error}"
 
@@ -146,6 +148,14 @@ def unknown_names(page: Page, root: Path) -> Iterator[str]:
         for target in TARGET.findall(code.text):
             if target not in targets:
                 yield f"{where}: the Makefile has no target {target}"
+
+
+def missing_pythons(page: Page) -> Iterator[str]:
+    """Text or a block that asks for `python`, which many systems do not have under this name."""
+    quoted = {f.line + n for f in page.fences if f.quote for n in range(len(f.lines) + 2)}
+    for number, line in enumerate(page.text.split("\n"), 1):
+        if number not in quoted and NO_PYTHON.search(line):
+            yield f"{page.path.name}:{number}: say python3 or .venv/bin/python, not python"
 
 
 def broken_emphasis(page: Page) -> Iterator[str]:

@@ -315,6 +315,20 @@ def test_names_in_inline_code_are_looked_up(root: Path, code: str, known: bool) 
 @pytest.mark.parametrize(
     ("text", "found"),
     [
+        ("Enter `python -m pytest`.", 1),
+        ("```console\n$ python -m pytest\n```", 1),
+        ("```text\npython -m pytest FILE\n```", 1),
+        ("`python3 -m unittest` or `.venv/bin/python -m pytest`", 0),
+        (QUOTED.replace("def second(self):", "# python -m box"), 0),
+    ],
+)
+def test_a_python_that_may_not_be_there_is_found(root: Path, text: str, found: int) -> None:
+    assert len(list(checks.missing_pythons(page(root, text)))) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
         ("*[增量](x)* 是一段文本", 0),
         ("*[增量](x)*是一段文本", 1),
         ("它带有*[状态](x)*，", 1),

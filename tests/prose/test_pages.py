@@ -71,6 +71,11 @@ def test_names_in_the_text_exist(path: Path) -> None:
 
 
 @PAGES
+def test_no_page_asks_for_a_python_that_may_not_be_there(path: Path) -> None:
+    assert list(checks.missing_pythons(Page.read(path))) == []
+
+
+@PAGES
 def test_emphasis_is_seen_as_such(path: Path) -> None:
     assert list(checks.broken_emphasis(Page.read(path))) == []
 
