@@ -133,7 +133,7 @@ def test_messages_grow_beside_the_events(open_page: Opened, write: Write) -> Non
     page.keyboard.press("Home")
     page.locator("#scrubber").fill(str(index_of("model.request")))
     expect(page.locator(".messages .note")).to_have_text(
-        "The latest request shows the model 1: user"
+        "In the latest request the model sees 1: user"
     )
 
 
@@ -215,7 +215,7 @@ def test_search_looks_at_values_and_not_at_keys(open_page: Opened, write: Write)
 
 def test_filters_by_type_and_by_actor_hold_together(open_page: Opened, write: Write) -> None:
     page = open_page(write(GOLD))
-    page.locator("#filters summary").click()
+    page.locator("#filters").evaluate("filters => { filters.open = true }")
     page.get_by_label("approval.decision").check()
     page.get_by_label("tool.result").check()
     both = [e for e in EVENTS if e["type"] in ("approval.decision", "tool.result")]
@@ -294,7 +294,7 @@ def test_axe_finds_nothing_that_wcag_aa_forbids(
 ) -> None:
     files = [GOLD, GOLDEN / "s03_bash_tool.jsonl"][:traces]
     page = open_page(write(*files), f"#event=13&lang={language}", **LOOKS[look])
-    page.locator("#filters summary").click()
+    page.locator("#filters").evaluate("filters => { filters.open = true }")
     expect(chosen(page).first).to_be_visible()
     rules = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}
     found = Axe().run(page, options=rules)
@@ -307,7 +307,7 @@ def test_axe_finds_nothing_that_wcag_aa_forbids(
 @pytest.mark.parametrize("traces", [1, 2])
 def test_nothing_is_wider_than_a_phone(open_page: Opened, write: Write, traces: int) -> None:
     page = open_page(write(*[GOLD, GOLDEN / "s03_bash_tool.jsonl"][:traces]), **LOOKS["phone"])
-    page.locator("#filters summary").click()
+    page.locator("#filters").evaluate("filters => { filters.open = true }")
     for line in range(len(EVENTS)):
         page.locator("#scrubber").fill(str(line))
         assert page.evaluate("document.documentElement.scrollWidth") <= 360

@@ -17,24 +17,23 @@ export function showComparison(section, comparison, go) {
   };
   const first = divergence.chains[0].length ? 0 : 1;
   const jump = () => go(first, divergence.chains[first][0].index);
-  section.firstChild.append(` ${say("parted")}: ${say("partedAt", where)} `);
+  section.firstChild.append(` ${say("parted")}: ${say(divergence.turn ? "partedAt" : "partedBefore", where)} `);
   section.firstChild.append(button(say("toDivergence"), jump));
-  const sides = divergence.chains.map((chain, i) => tell(chain, i, divergence.values[i], go));
+  const sides = divergence.chains.map((chain, i) => {
+    const part = make("div", "", make("h2", "", "AB"[i]));
+    const has = say(divergence.about === "event" ? "has" : "decidedOn");
+    part.append(...(chain.length ? tell(chain, i, has, divergence.values[i], go) : [say("silent")]));
+    return part;
+  });
   section.append(make("div", "two", ...sides));
 }
 
-function tell(chain, i, value, go) {
-  const part = make("div", "", make("h2", "", "AB"[i]));
-  if (!chain.length) {
-    part.append(make("p", "", say("silent")));
-    return part;
-  }
+/** What one trace has there, and the events that led to it, the nearest first. */
+function tell(chain, i, has, value, go) {
   const text = typeof value === "string" ? value : JSON.stringify(value);
-  part.append(make("p", "", `${say("has")} `, prose(text, 300)));
   const links = chain.map(({ index, label }) => {
     const line = button(say("line", { line: count(index + 1) }), () => go(i, index), "link");
     return make("li", "", line, " ", make("bdi", "", label));
   });
-  part.append(make("ol", "chain", ...links));
-  return part;
+  return [make("p", "", `${has} `, prose(text, 300)), make("ol", "chain", ...links)];
 }

@@ -14,6 +14,7 @@ export function showStates(figure, lit) {
     lit.forEach((state, place) => node.classList.toggle("ab"[place], STATES[state] === name));
   }
   const named = lit.map((state) => say(STATES[state] ?? "nothing"));
-  const both = named.length > 1 ? named.map((name, place) => `${"AB"[place]} ${name}`) : named;
-  figure.querySelector("figcaption").textContent = say("state", { state: both.join(", ") });
+  const two = named.map((state, place) => say("stateOf", { letter: "AB"[place], state }));
+  const said = named.length > 1 ? two.join(" · ") : say("state", { state: named[0] });
+  figure.querySelector("figcaption").textContent = said;
 }

@@ -25,7 +25,7 @@ const chosen = { lang: "", theme: "" };
 const elapsed = (position) => traces[0].elapsed[axis.index(0, position)] ?? 0;
 const player = new Player(() => axis.count, elapsed, show);
 const goTo = (i) => (index) => player.go(axis.position(i, index));
-const sides = traces.map((trace, i) => new Side(trace, goTo(i)));
+const sides = traces.map((trace, i) => new Side(trace, goTo(i), traces.length > 1));
 const strips = traces.map((trace, i) => new Strip(trace, goTo(i)));
 
 // region: show
@@ -231,6 +231,7 @@ axis.parts?.forEach((index, i) => {
 });
 player.position = Math.min(Math.max(0, Number(asked.get("event") ?? 1) - 1 || 0), Math.max(0, axis.count - 1));
 offerFilters();
+byId("filters").open = matchMedia("(min-width: 821px)").matches; // where there is room
 for (const side of sides) side.narrow(null);
 connect();
 showAll();

@@ -9,7 +9,8 @@ import { count, relabel, say } from "./words.js";
 
 export class Side {
   /** @param {(index: number) => void} go an event of this trace was chosen */
-  constructor(trace, go) {
+  constructor(trace, go, isOneOfTwo) {
+    this.isOneOfTwo = isOneOfTwo;
     this.trace = trace;
     this.element = byId("side").content.firstElementChild.cloneNode(true);
     this.index = -1;
@@ -27,8 +28,9 @@ export class Side {
 
   title() {
     const { name, torn } = this.trace;
+    const letter = this.isOneOfTwo ? `${this.trace.letter.toUpperCase()} ` : "";
     const rest = torn ? ` — ${say("torn", { n: count(torn) })}` : "";
-    this.element.querySelector("h2").replaceChildren(make("bdi", "", name), rest);
+    this.element.querySelector("h2").replaceChildren(letter, make("bdi", "", name), rest);
     relabel(this.element);
   }
 
