@@ -15,13 +15,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from curriculum.grading.cli.catalogue import LESSONS, Exercise, Lesson
-from curriculum.grading.cli.faults import NO_FILE, CommandError, program
+from curriculum.grading.cli.faults import NO_FILE, CommandError
 from curriculum.grading.cli.graded import Grade, grade_all
 from curriculum.grading.cli.progress import Progress
 from curriculum.grading.cli.screen import show_grade, show_total
 from curriculum.grading.cli.sources import text_needed
 
 QUIET_MS = 50  # an editor may write a file in several steps; so long is waited for the next one
+READY_MS = 200
 
 
 class Watch:
@@ -82,21 +83,31 @@ def watch(root: Path, lessons: Sequence[Lesson], progress: Progress) -> None:
             " .venv/bin/python -m curriculum watch",
             NO_FILE,
         ) from None
-    watching, folder = Watch(root, progress), root / LESSONS
-    print(f"watching {LESSONS}; save a file to see its grade, Ctrl+C ends ({program()} hint helps)")
-    sys.stdout.flush()
+    folder = root / LESSONS
     waiting: set[str] = set()
     saved, lock = threading.Event(), threading.Lock()
 
     def look() -> None:
+        # It also yields, with nothing, when nothing has happened for a while: then it is watching.
         for changes in changes_in(
-            folder, watch_filter=PythonFilter(), step=QUIET_MS, rust_timeout=500
+            folder,
+            watch_filter=PythonFilter(),
+            step=QUIET_MS,
+            rust_timeout=READY_MS,
+            yield_on_timeout=True,
+            raise_interrupt=False,
         ):
             with lock:
                 waiting.update(Path(path).parent.name for _, path in changes)
-            saved.set()
+                if changes:
+                    saved.set()
+            ready.set()
 
+    ready = threading.Event()
     threading.Thread(target=look, daemon=True).start()
+    ready.wait()
+    print(f"watching {LESSONS}: save a file to see its grade; Ctrl+C ends", flush=True)
+    watching = Watch(root, progress)
     by_folder = {lesson.folder: lesson for lesson in lessons}
     while True:
         saved.wait()
