@@ -86,17 +86,17 @@ def _check_rows(wanted: Rows, got: object, told: str) -> None:
 
 
 def _recorded() -> tuple[list[bytes], list[list[bytes]]]:
-    """(the lines of one session file, the traces of its runs). Call ids come again on purpose."""
+    """(the lines of one session file, the traces of its runs)."""
     traces = []
     with scratch() as home:
         SessionStore.create(home, "s").close()
         scripts: list[Script] = [
             [
                 *(asks("a", "b"), ModelTurn("Done.")),
-                *(asks("a"), ModelTurn("Once more.")),
+                *(asks("a", prefix="d"), ModelTurn("Once more.")),
                 TransientModelError("broken"),
             ],
-            [asks("a"), ModelTurn("Done again.")],
+            [asks("a", prefix="e"), ModelTurn("Done again.")],
         ]
         for script in scripts:
             with SessionStore.open(home, "s") as store:

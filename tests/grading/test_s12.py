@@ -48,22 +48,6 @@ def by_order(session: bytes, trace: bytes) -> Rows:
     return rows
 
 
-def by_call_id(session: bytes, trace: bytes) -> Rows:
-    """Calls are looked up by their id, which comes again in a later turn."""
-    events = [json.loads(line) for line in trace.splitlines()]
-    rows = solutions.side_by_side(session, trace)
-    for number, record in enumerate(map(json.loads, session.splitlines())):
-        if record["kind"] in ("tool_start", "tool_result"):
-            type, call_id = solutions.TOLD_BY[record["kind"]], record["data"]["call_id"]
-            found = (
-                e["event_id"]
-                for e in events
-                if e["type"] == type and e["payload"]["call_id"] == call_id
-            )
-            rows[number] = (record["kind"], next(found, ""))
-    return rows
-
-
 def the_append_itself(session: bytes, trace: bytes) -> Rows:
     """Names the journal.append in place of the event that it stands before."""
     events = [json.loads(line) for line in trace.splitlines()]
@@ -110,7 +94,6 @@ def needs_every_record(session: bytes, trace: bytes) -> Rows:
 
 WRONG_SIDES: dict[str, tuple[Callable[[bytes, bytes], object], str]] = {
     "by order": (by_order, r"record \d+ is"),
-    "by call_id": (by_call_id, r"record \d+ is \('tool_"),
     "the journal.append itself": (the_append_itself, r"record \d+ is"),
     "the event before": (event_before, r"record \d+ is"),
     "the stop tells of the end": (stop_tells_of_the_end, r"is \('turn_end', ''\)"),
