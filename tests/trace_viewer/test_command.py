@@ -11,13 +11,17 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from curriculum.core.visible import escape
+from curriculum.trace.describe import describe
 from curriculum.trace.machine import STATES
-from curriculum.trace.viewer.blocks import BLOCK_EVENTS, Digest, embed
+from curriculum.trace.viewer.blocks import BLOCK_EVENTS, Digest, as_seen, embed
 from curriculum.trace.viewer.page import FOLDER, Page, join_modules
 from tests.golden import GOLDEN
 from tests.trace.commands import run
-from tests.trace.story import calls, numbered
+from tests.trace.story import calls, numbered, user
 
 Write = Callable[..., Path]
 GOLD = GOLDEN / "s04_approvals.jsonl"
@@ -172,6 +176,19 @@ def test_modules_are_joined_behind_what_they_import() -> None:
 
 def test_nothing_embedded_can_end_its_element() -> None:
     assert "<" not in embed({"</script>": ["<!--", "<script>"]})
+
+
+@given(st.text(), st.text(alphabet="<\\u03cbfrnt\t\r\x7f\x1b\u202e\"/é"))
+def test_a_line_is_the_event_with_every_text_escaped(one: str, other: str) -> None:
+    event = numbered([user(one + other)])[0]
+    digest = Digest()
+    digest.take(event)
+    block = digest.flush()
+    assert block
+    label, shown = json.loads(block.lines)
+    assert label == describe(event)
+    assert shown == as_seen(event)
+    assert shown["payload"]["content"] == escape(one + other)
 
 
 def test_blocks_hold_every_event_once_and_in_order() -> None:

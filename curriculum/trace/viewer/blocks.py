@@ -8,6 +8,7 @@ that what arrives in the page can be shown as it is.
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +21,8 @@ Event = dict[str, Any]
 BLOCK_EVENTS, BLOCK_CHARACTERS = 256, 1 << 17
 TROUBLE, MESSAGE, TURN = 1, 2, 4  # bits of the column `flags`
 NONE = -1
+# JSON escapes of what is not shown as it is, or what looks like one. A `<` is written as one too.
+_SUSPECT = re.compile(r"\\[bfr]|\\u(?!003c)")
 COLUMNS = ("type", "actor", "state", "flags", "parent", "call", "elapsed")
 
 
@@ -68,7 +71,7 @@ class Digest:
             self._columns[name].append(value)
         self._places.setdefault(event["event_id"], self.count)
         self.count += 1
-        line = embed([escape(describe(event)), as_seen(event)])
+        line = _line(escape(describe(event)), event)
         self._lines.append(line)
         self._size += len(line)
         is_full = len(self._lines) == BLOCK_EVENTS or self._size > BLOCK_CHARACTERS
@@ -107,6 +110,13 @@ def as_seen(node: Any) -> Any:
     if isinstance(node, list):
         return [as_seen(child) for child in node]
     return node
+
+
+def _line(label: str, event: Event) -> str:
+    """`[label, event]` as it may be shown; most events have nothing that must be escaped."""
+    text = embed([label, event])
+    is_plain = text.isascii() and text.isprintable() and not _SUSPECT.search(text)
+    return text if is_plain else embed([label, as_seen(event)])
 
 
 def embed(data: object) -> str:
