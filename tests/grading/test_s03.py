@@ -162,14 +162,6 @@ WRONG_STATUSES: dict[str, tuple[object, str]] = {
         {"denied": {**TABLE["denied"], "starts": True}},
         "no row for (.|\n)*'denied': you predict starts True, the trace shows False",
     ),
-    "a row misspelt": (
-        {name.replace("denied", "refused"): row for name, row in TABLE.items()},
-        "no row for 'denied'\n.*'refused' is none of the rows asked for",
-    ),
-    "a row left out, another one wrong": (
-        {"denied": {**TABLE["denied"], "starts": True}},
-        "no row for (.|\n)*'denied': you predict starts True, the trace shows False",
-    ),
     "a column left out": ({s: {} for s in SITUATIONS}, "the columns status, asked"),
 }
 

@@ -556,10 +556,6 @@ WRONG_ANSWERS: dict[str, tuple[object, str]] = {
         {name: {**row, "starts": True} for name, row in TABLE.items() if name != "maybe"},
         "no row for 'maybe'(.|\n)*'n': you predict starts True, the trace shows False",
     ),
-    "a row left out, others wrong": (
-        {name: {**row, "starts": True} for name, row in TABLE.items() if name != "maybe"},
-        "no row for 'maybe'(.|\n)*'n': you predict starts True, the trace shows False",
-    ),
     "a column left out": ({a: {} for a in (*ANSWERS, NEVER)}, "the columns decision, by"),
 }
 
