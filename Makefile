@@ -1,9 +1,9 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint traces pictures validate bench lock clean venv locked
+.PHONY: help demo test lint traces pictures validate bench bench-peers lock clean venv locked
 PY := .venv/bin/python
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
 
 venv:
 	@sh .ci/setup venv
@@ -34,11 +34,14 @@ validate: locked ## Validate every golden trace
 	@$(PY) -m curriculum.trace validate traces/golden/*.jsonl
 
 bench: locked ## Measure, as ratios within one run
-	@for bench in tests/benchmarks/bench_*.py; do echo "# $$bench"; $(PY) "$$bench" || exit 1; done
+	@for bench in $(filter-out %_peers.py,$(wildcard tests/benchmarks/bench_*.py)); do echo "# $$bench"; $(PY) "$$bench" || exit 1; done
+
+bench-peers: locked ## Measure this harness beside others, each in its own environment
+	@$(PY) tests/benchmarks/bench_peers.py
 
 lock: locked ## Pin the newest dependencies
 	@$(PY) -m piptools compile --quiet --upgrade --generate-hashes --allow-unsafe --strip-extras \
-	    --no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-header --extra trace --extra providers --extra mino --extra grading --extra dev \
+	    --no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-header --extra trace --extra providers --extra mino --extra grading --extra experiments --extra dask --extra dev \
 	    --output-file requirements.lock pyproject.toml
 
 clean: ## Remove what make has made

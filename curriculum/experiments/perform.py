@@ -12,6 +12,7 @@ import tempfile
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 
 from curriculum.core.journal import Journal
 from curriculum.core.loop import AgentRunner
@@ -26,7 +27,7 @@ from curriculum.experiments.settings import Settings, number
 from curriculum.experiments.task import Facts, SummaryModel, TaskModel, TaskTool
 from curriculum.sessions.store import SessionStore
 from curriculum.trace.codes import Verdict
-from curriculum.trace.engines import make_engine
+from curriculum.trace.engines import Engine, make_engine
 from curriculum.trace.redact import Redactor, to_line
 from curriculum.trace.secret_rules import SecretRules
 from curriculum.trace.stats import Stats
@@ -157,10 +158,16 @@ def redact(trace: bytes, key: str) -> bytes:
     return "".join(lines).encode()
 
 
+@cache
+def _engine() -> Engine:
+    """Made once a process: making it takes longer than a run."""
+    return make_engine()
+
+
 # region: metrics
 def read_metrics(trace: bytes) -> Numbers:
     """What the trace tells. Raises InvalidTraceError unless it is valid and complete."""
-    report = validate(io.BytesIO(trace).read, make_engine())
+    report = validate(io.BytesIO(trace).read, _engine())
     if report.verdict is not Verdict.COMPLETE:
         found = "; ".join(f"line {f.line}: {f.code} {f.message}" for f in report.findings[:3])
         raise InvalidTraceError(f"the trace is {report.verdict.name.lower()}: {found}")
