@@ -48,8 +48,13 @@ def run(arguments: argparse.Namespace) -> int:
         return _serve(arguments)
     output = arguments.output or _temporary(files)
     _refuse_overwriting(files, output)
-    with open_output(output) as sink:
-        write_page(files, get_engine(), sink)
+    try:
+        with open_output(output) as sink:
+            write_page(files, get_engine(), sink)
+    except BaseException:
+        if not arguments.output:
+            os.rmdir(os.path.dirname(output))
+        raise
     print(f"wrote {shown_name(output)}")
     if not arguments.no_open:
         _open(Path(output).resolve().as_uri())

@@ -73,6 +73,8 @@ def test_without_output_the_file_is_temporary_and_named(tmp_path: Path) -> None:
     assert path.is_relative_to(tmp_path)
     assert path.name == "s04_approvals.html"
     assert path.is_file()
+    assert run("view", "missing", "--no-open", env={"TMPDIR": str(tmp_path)}).returncode == 66
+    assert list(tmp_path.iterdir()) == [path.parent]
 
 
 def test_a_browser_is_opened_unless_there_is_none(tmp_path: Path) -> None:
@@ -178,7 +180,7 @@ def test_nothing_embedded_can_end_its_element() -> None:
     assert "<" not in embed({"</script>": ["<!--", "<script>"]})
 
 
-@given(st.text(), st.text(alphabet="<\\u03cbfrnt\t\r\x7f\x1b\u202e\"/é"))
+@given(st.text(), st.text(alphabet='<\\u03cbfrnt\t\r\x7f\x1b\u202e"/é'))
 def test_a_line_is_the_event_with_every_text_escaped(one: str, other: str) -> None:
     event = numbered([user(one + other)])[0]
     digest = Digest()

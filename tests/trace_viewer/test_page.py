@@ -65,11 +65,16 @@ def test_keys_move_through_events_turns_and_errors(
     at(page, 1)
     steps = [("ArrowRight", 2), ("ArrowRight", 3), ("ArrowLeft", 2), ("End", len(events))]
     steps += [("ArrowRight", len(events)), ("Home", 1), ("ArrowLeft", 1)]
-    steps += [("n", turns[0]), ("n", turns[1]), ("n", turns[1]), ("p", turns[0])]
-    steps += [("e", troubles[0]), ("e", troubles[1]), ("e", troubles[1]), ("Shift+E", troubles[0])]
+    steps += [("n", turns[0]), ("n", turns[1]), ("p", turns[0])]
+    steps += [("e", troubles[0]), ("e", troubles[1]), ("Shift+E", troubles[0])]
     for key, line in steps:
         page.keyboard.press(key)
         at(page, line)
+    page.keyboard.press("End")
+    page.keyboard.press("e")
+    expect(page.locator("#where")).to_have_text("there is no further one that way")
+    page.keyboard.press("ArrowLeft")
+    at(page, len(events) - 1)
 
 
 def test_space_plays_to_the_end_and_again_from_the_start(open_page: Opened, write: Write) -> None:
@@ -168,8 +173,12 @@ def test_a_call_is_followed_from_request_to_result(open_page: Opened, write: Wri
 
 def test_a_cause_is_a_step_away(open_page: Opened, write: Write) -> None:
     page = open_page(write(GOLD), "#event=2")
-    page.get_by_role("button", name="because of line 1").click()
+    page.get_by_role("button", name="because of line 1").focus()
+    page.keyboard.press("Enter")
     at(page, 1)
+    expect(page.locator(".list")).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    at(page, 2)
 
 
 def test_the_whole_event_is_there_when_asked_for(open_page: Opened, write: Write) -> None:

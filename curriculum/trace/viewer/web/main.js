@@ -49,6 +49,7 @@ function show() {
   };
   const where = axis.count ? say("where", values) : say("nothing");
   byId("where").textContent = where;
+  byId("where").setAttribute("aria-live", player.isPlaying ? "off" : "polite");
   scrubber.setAttribute("aria-valuetext", where);
   const play = byId("play");
   play.textContent = player.isPlaying ? "❚❚" : "▶";
@@ -118,7 +119,8 @@ function step(by) {
 function jump(marks, by) {
   const all = traces.flatMap((trace, i) => trace[marks].map((index) => axis.position(i, index)));
   const next = beside(all.sort((a, b) => a - b), player.position, by);
-  if (next !== undefined) player.go(next);
+  if (next === undefined) byId("where").textContent = say("noFurther");
+  else player.go(next);
 }
 
 function changeSpeed(by) {

@@ -78,9 +78,14 @@ export class Side {
   show(index) {
     this.index = index;
     if (index < 0) return;
+    const hadFocus = this.element.contains(document.activeElement);
     this.list.reveal(Math.max(0, this.placeOf(index)));
     this.box.setAttribute("aria-activedescendant", `event-${this.trace.letter}-${index}`);
     this.messages.show(index);
     this.detail.show(index);
+    // The button that was pressed may be gone now; the keyboard goes on from the list.
+    if (hadFocus && !this.element.contains(document.activeElement)) {
+      this.box.focus({ preventScroll: true });
+    }
   }
 }

@@ -1,7 +1,7 @@
 // Every word of the page in both languages. Types, statuses and ids are the contract's and stay.
 
 const WORDS = {
-  title: ["Trace", "轨迹"],
+  title: ["Trace", "Trace 查看器"],
   language: ["Language", "语言"],
   theme: ["Theme", "配色"],
   themeSystem: ["System theme", "跟随系统"],
@@ -34,6 +34,7 @@ const WORDS = {
   call: ["This call", "这次调用"],
   whole: ["The whole event", "完整事件"],
   where: ["event {n} of {count} · turn {turn} of {turns} · {seconds} s", "事件 {n}/{count} · 第 {turn}/{turns} 轮 · {seconds} 秒"],
+  noFurther: ["there is no further one that way", "那个方向没有更多了"],
   nothing: ["no event yet", "还没有事件"],
   state: ["The run is {state}", "运行状态：{state}"],
   stateOf: ["{letter} is {state}", "{letter}：{state}"],
@@ -41,7 +42,7 @@ const WORDS = {
   searching: ["searching… {percent}%", "搜索中… {percent}%"],
   earlier: ["Show earlier messages ({n})", "显示更早的消息（{n}）"],
   request: ["In the latest request the model sees {n}: {roles}", "最近一次请求里，模型看到 {n} 条：{roles}"],
-  resumed: ["{n} messages from before are not in this trace.", "此前的 {n} 条消息不在这份轨迹里。"],
+  resumed: ["{n} messages from before are not in this trace.", "此前的 {n} 条消息不在这份 trace 里。"],
   noMessage: ["No message yet.", "还没有消息。"],
   more: ["… and {n} more characters", "……还有 {n} 个字符"],
   by: ["by {actor}", "行为者：{actor}"],
@@ -81,7 +82,7 @@ const WORDS = {
   keyErrors: ["Next error, error before", "下一个、上一个错误"],
   keySearch: ["Search; Escape clears", "搜索；Esc 清除"],
   keySpeed: ["Faster, slower", "加快、减慢"],
-  keyDivergence: ["First divergence of two traces", "两份轨迹的首次分歧"],
+  keyDivergence: ["First divergence of two traces", "两份 trace 的首次分歧"],
   keyHelp: ["This list", "本列表"],
   idle: ["idle", "空闲"],
   asking: ["asking", "请求中"],
@@ -96,7 +97,7 @@ const WORDS = {
   model: ["model", "模型"],
   assistant: ["assistant", "助手"],
   tool: ["tool", "工具"],
-  harness: ["harness", "框架"],
+  harness: ["harness", "harness"],
   policy: ["policy", "策略"],
   system: ["system", "系统"],
 };
