@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
+from importlib import import_module
 from multiprocessing.connection import wait as wait_for
 from typing import Any, Protocol
 
@@ -132,7 +133,7 @@ class Dask:
 
     def run(self, tasks: Sequence[Task], is_recorded: bool) -> Iterator[Ended]:
         try:
-            from distributed import Client, LocalCluster, as_completed
+            distributed: Any = import_module("distributed")
         except ImportError:
             raise ExperimentError(
                 "--dask needs distributed; pip install 'agent-harness-curriculum[dask]'", 69
@@ -140,10 +141,10 @@ class Dask:
         cluster: Any = None
         try:
             if self._address == "local":
-                cluster = LocalCluster(
+                cluster = distributed.LocalCluster(
                     n_workers=self._jobs, threads_per_worker=1, dashboard_address=None
                 )
-            client = Client(cluster or self._address, timeout=10, set_as_default=False)
+            client = distributed.Client(cluster or self._address, timeout=10, set_as_default=False)
         except (OSError, ValueError, TimeoutError) as fault:
             raise ExperimentError(
                 f"--dask {self._address}: no scheduler answers ({fault}); start one", 69
@@ -155,7 +156,7 @@ class Dask:
                 for task in tasks
             ]
             by_key = {future.key: task for future, task in zip(futures, tasks, strict=True)}
-            futures_left = as_completed(futures)
+            futures_left = distributed.as_completed(futures, loop=client.loop)
             del futures
             for future in futures_left:
                 task = by_key[future.key]
