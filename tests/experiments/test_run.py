@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import csv
 import json
+import multiprocessing
 import os
 import signal
 import subprocess
 import sys
+import time
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
 
 from curriculum.experiments.perform import Outcome, perform
+from curriculum.experiments.pool import Processes
 from curriculum.experiments.settings import Value
 from tests.experiments.parts import ROOT, SMALL, command, experiment, task_of
 
@@ -195,6 +198,12 @@ def test_after_a_kill_no_run_is_lost_and_none_is_done_twice(
         env=env,
     )
     assert running.wait(60) == -signal.SIGKILL
+    workers = (tmp_path / "workers").read_text().split()
+    assert len(workers) == 2
+    deadline = time.monotonic() + 30
+    while any(Path(f"/proc/{pid}/exe").exists() for pid in workers):
+        assert time.monotonic() < deadline, "a worker outlives the process that started it"
+        time.sleep(0.01)
     left = (out / "rows.jsonl").read_bytes()
     assert left.count(b"\n") == kept
     assert not left.endswith(b"\n")  # it was killed in the middle of a row
@@ -208,6 +217,19 @@ def test_after_a_kill_no_run_is_lost_and_none_is_done_twice(
     assert len(rows_of(out)) == 12
     assert rows_of(out) == rows_of(whole)
     assert contents(out) == contents(whole)
+
+
+def test_a_worker_that_dies_costs_no_run_of_the_pool() -> None:
+    tasks = experiment().tasks()
+    ended = []
+    for task, outcome in Processes(2).run(tasks, False):
+        if not ended:
+            victim = multiprocessing.active_children()[0].pid
+            assert victim is not None
+            os.kill(victim, signal.SIGKILL)
+        assert isinstance(outcome, Outcome)
+        ended.append(task.run_id)
+    assert sorted(ended) == sorted(task.run_id for task in tasks)
 
 
 def test_a_second_start_is_refused_while_the_first_one_runs(file: Path, tmp_path: Path) -> None:
