@@ -134,3 +134,26 @@ def test_a_line_that_is_no_event_is_refused_and_nothing_is_written(
     assert done.returncode == 65
     assert done.stderr.count("\n") == 1
     assert not page.exists()
+
+
+def test_right_to_left_text_does_not_push_our_words_aside(
+    open_page: Opened, write: Write, tmp_path: Path
+) -> None:
+    path = tmp_path / "right.jsonl"
+    path.write_bytes(to_bytes(hostile("مرحبا " * 40)))
+    page = open_page(write(path), "#event=2")
+    box = page.locator(".row").nth(1).locator(".words").bounding_box()
+    quote = page.locator(".row").nth(1).locator(".words bdi")
+    assert box
+    first = quote.evaluate(
+        """node => {
+          const range = document.createRange();
+          range.setStart(node.firstChild, 0);
+          range.setEnd(node.firstChild, 2);
+          return range.getBoundingClientRect().left;
+        }"""
+    )
+    kind = page.locator(".row").nth(1).locator("b").bounding_box()
+    assert kind
+    assert abs(first - (kind["x"] + kind["width"])) < 2
+    assert box["x"] <= first <= box["x"] + box["width"]

@@ -203,16 +203,23 @@ function followServer() {
   const tell = (text) => {
     banner.textContent = text;
   };
+  let drawn = traces[0].count;
+  let frame = 0;
+  const draw = () => {
+    frame = 0;
+    const wasAtEnd = player.position >= drawn - 1;
+    drawn = traces[0].count;
+    offerFilters();
+    if (sides[0].shown) seek();
+    else sides[0].list.resize(drawn);
+    strips[0].draw();
+    if (wasAtEnd && !player.isPlaying) player.go(axis.count - 1);
+    else show();
+  };
   follow(about.live, traces[0], {
+    // Many blocks may come at once; they are drawn together.
     grown: () => {
-      const before = sides[0].list.count;
-      const wasAtEnd = player.position >= before - 1;
-      offerFilters();
-      if (sides[0].shown) seek();
-      else sides[0].list.resize(traces[0].count);
-      strips[0].draw();
-      if (wasAtEnd && !player.isPlaying) player.go(axis.count - 1);
-      else show();
+      frame ||= requestAnimationFrame(draw);
     },
     said: (text) => tell(text || say("following")),
     lost: () => tell(say("interrupted")),

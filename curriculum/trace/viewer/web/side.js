@@ -45,7 +45,9 @@ export class Side {
     const type = trace.types[trace.type[index]];
     const actor = trace.actors[trace.actor[index]];
     const rest = label.startsWith(type) ? label.slice(type.length) : ` ${label}`;
-    const words = make("span", "words", make("b", "", type), make("bdi", "", rest));
+    const told = make("bdi", "", rest);
+    told.dir = "ltr"; // our own words stand first, whatever comes behind them
+    const words = make("span", "words", make("b", "", type), told);
     const who = make("span", `actor ${actor}`, say(actor));
     const time = make("span", "time", (trace.elapsed[index] / 1e6).toFixed(3));
     row.replaceChildren(make("span", "line", count(index + 1)), time, who, words);
