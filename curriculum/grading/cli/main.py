@@ -14,6 +14,7 @@ from curriculum.grading.cli.graded import grade_all
 from curriculum.grading.cli.hints import read_hints
 from curriculum.grading.cli.progress import Progress
 from curriculum.grading.cli.screen import next_lesson, show_board, show_grade, show_total
+from curriculum.grading.submission import commands as submissions
 
 ROOT = catalogue.ROOT
 DESCRIPTION = """\
@@ -65,12 +66,16 @@ def _parser() -> _Parser:
     add("start", _start, "where to read, what to edit", "LESSON", nargs="?")
     grade = add("grade", _grade, "grade exercises and explain", "NAME", nargs="*")
     grade.add_argument("--timeout", type=_seconds, metavar="SECONDS", help="for each exercise")
+    submissions.add_arguments(grade)
     add("watch", _watch, "grade a lesson whenever its file is saved", "LESSON", nargs="*")
     hint = add("hint", _hint, "the next of three hints for an exercise", "EXERCISE")
     hint.add_argument("--level", type=int, choices=(1, 2, 3), help="this one instead")
     solution = add("solution", _solution, "the reference, after an attempt", "EXERCISE")
     solution.add_argument("--spoil", action="store_true", help="also before an attempt")
     add("reset", _reset, "put stubs back; what you wrote is kept", "NAME")
+    of_class = add("grade-class", submissions.run_class, "grade a folder of submissions")
+    submissions.add_class(of_class)
+    of_class.add_argument("--timeout", type=_seconds, metavar="SECONDS", help="for each exercise")
     return parser
 
 
@@ -114,6 +119,11 @@ def _start(given: argparse.Namespace) -> int:
 
 
 def _grade(given: argparse.Namespace) -> int:
+    if given.workflow:
+        print(submissions.WORKFLOW, end="")
+        return faults.OK
+    if given.submission:
+        return submissions.run_grade(given)
     lessons, progress = catalogue.read_lessons(), Progress(ROOT)
     wanted: list[catalogue.Exercise] = []
     for word in given.what:

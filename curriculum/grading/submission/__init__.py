@@ -1,0 +1,1 @@
+"""The instructor's desk: grades work of others, whose code is not to be trusted."""

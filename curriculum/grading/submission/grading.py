@@ -1,0 +1,199 @@
+"""Grades one submission in a box: a result for every test, whatever the submission does.
+
+A result is `passed` only if a line said so that carried the word of this very run. What is not
+said, in time, is a failure.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import select
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from curriculum.grading.cli.catalogue import Lesson
+from curriculum.grading.cli.faults import CommandError
+from curriculum.grading.cli.graded import LONGER, SECONDS
+from curriculum.grading.submission.box import Box, stop
+from curriculum.grading.submission.collect import collect, suspicious
+
+CODE = "from curriculum.grading.submission.judge import main; main()"
+START_SECONDS = 30.0
+MOST_TOLD = 1 << 20  # bytes of a child that says too much
+
+
+@dataclass(frozen=True)
+class Result:
+    """One test: `name` is s01.a or that of a hidden test; `outcome` passed, failed, not started,
+    tampered (the submission has changed the grader)."""
+
+    name: str
+    title: str
+    outcome: str
+    said: str = ""
+    seconds: float = 0.0
+    hidden: bool = False
+
+
+@dataclass(frozen=True)
+class Report:
+    """A submission: its results, or the `fault` for which nothing could be graded."""
+
+    submission: str
+    results: tuple[Result, ...] = ()
+    fault: str = ""
+    notes: tuple[str, ...] = ()
+    isolated: bool = True
+
+    @property
+    def passed(self) -> int:
+        """How many tests have passed."""
+        return sum(result.outcome == "passed" for result in self.results)
+
+    def as_data(self) -> dict[str, Any]:
+        """For JSON."""
+        return {"format": "curriculum report 1", "passed": self.passed, **asdict(self)}
+
+
+@dataclass(frozen=True)
+class _Test:
+    name: str
+    title: str
+    test: str
+    seconds: float
+    hidden: bool = False
+
+
+def grade_submission(
+    path: Path,
+    lessons: Sequence[Lesson],
+    hidden: Path | None = None,
+    isolated: bool = True,
+    seconds: float | None = None,
+) -> Report:
+    """Grade what is at `path`; never raises for what a submission is or does."""
+    try:
+        texts = collect(path, [lesson.folder for lesson in lessons])
+    except CommandError as fault:
+        return Report(path.name, fault=str(fault), isolated=isolated)
+    notes = [f"{name}, {what}" for name in texts for what in suspicious(texts[name])]
+    results: list[Result] = []
+    with tempfile.TemporaryDirectory(prefix="curriculum-") as folder:
+        box = Box(Path(folder))
+        for name, text in texts.items():
+            box.put(name, text)
+        for lesson in lessons:
+            tests = [
+                _Test(ex.short, ex.name, ex.test, seconds or LONGER.get(lesson.short, SECONDS))
+                for ex in lesson.exercises
+            ]
+            if lesson.folder in texts:
+                results += run_tests(box, tests, isolated)
+            else:
+                results += [Result(t.name, t.title, "not started", "not handed in") for t in tests]
+        if hidden:
+            for name in box.put_hidden(hidden):
+                short = name.removeprefix("hidden_tests.")
+                test = _Test(f"hidden.{short}", short, name, seconds or 3 * SECONDS, True)
+                results += run_tests(box, [test], isolated)
+    return Report(path.name, tuple(results), notes=tuple(notes), isolated=isolated)
+
+
+def run_tests(box: Box, tests: Sequence[_Test], isolated: bool) -> Iterator[Result]:
+    """Results in order; a test that hangs or ends its process costs only itself."""
+    waiting = list(tests)
+    while waiting:
+        results = list(_one_process(box, waiting, isolated))
+        yield from results
+        del waiting[: len(results)]
+
+
+def _one_process(box: Box, tests: Sequence[_Test], isolated: bool) -> Iterator[Result]:
+    """At least one result, and no more than there are tests."""
+    word = secrets.token_hex(16)
+    reading, writing = os.pipe()
+    try:
+        process = box.start(CODE, [str(writing), *(t.test for t in tests)], writing, isolated)
+    finally:
+        os.close(writing)
+    try:
+        with contextlib.suppress(BrokenPipeError):
+            assert process.stdin
+            process.stdin.write(word.encode() + b"\n")
+            process.stdin.close()
+        lines = _Lines(reading, word, process)
+        for test in tests:
+            began = time.monotonic()
+            told = lines.next(began + START_SECONDS)
+            if told is not None and told["outcome"] == "began":
+                began = time.monotonic()
+                told = lines.next(began + test.seconds)
+            seconds = round(time.monotonic() - began, 2)
+            if told is None:
+                said = lines.why(test.seconds)
+                yield Result(test.name, test.title, "failed", said, seconds, test.hidden)
+                return
+            said = told["said"].strip("\n")
+            yield Result(test.name, test.title, told["outcome"], said, seconds, test.hidden)
+    finally:
+        stop(process)
+        os.close(reading)
+
+
+class _Lines:
+    """The lines of the child that carry the word; others are counted and thrown away."""
+
+    def __init__(self, fd: int, word: str, process: subprocess.Popen[bytes]) -> None:
+        self._fd, self._word, self._process = fd, word, process
+        self._rest, self._read, self._forged = b"", 0, 0
+        self._late = False
+
+    def next(self, until: float) -> dict[str, str] | None:
+        """The next line; None if none comes in time, or ever."""
+        while True:
+            line, found, rest = self._rest.partition(b"\n")
+            if found:
+                self._rest = rest
+                told = self._understood(line)
+                if told is not None:
+                    return told
+                continue
+            left = until - time.monotonic()
+            ready = left > 0 and select.select([self._fd], [], [], left)[0]
+            if not ready:
+                self._late = True
+                return None
+            data = os.read(self._fd, 65536)
+            self._read += len(data)
+            if not data or self._read > MOST_TOLD:
+                return None
+            self._rest += data
+
+    def _understood(self, line: bytes) -> dict[str, str] | None:
+        try:
+            told = json.loads(line)
+            if secrets.compare_digest(told["word"], self._word):
+                return {name: str(told[name]) for name in ("outcome", "said") if name in told}
+        except (ValueError, TypeError, KeyError, RecursionError):
+            pass
+        self._forged += 1
+        return None
+
+    def why(self, seconds: float) -> str:
+        """Why there is no result."""
+        forged = f"; {self._forged} forged lines were thrown away" if self._forged else ""
+        if self._late:
+            return f"it did not come to an end within {seconds:g} s{forged}"
+        if self._read > MOST_TOLD:
+            return f"it wrote without end{forged}"
+        code = self._process.poll()
+        how = "" if code is None else f" (exit code {code})"
+        return f"its process ended before there was a result{how}{forged}"

@@ -1,0 +1,143 @@
+"""Runs inside the box: grades exercises by the suite, and notices when the suite was tampered with.
+
+What a passed test means is checked from two sides. After each test, whatever the graders, the core
+and unittest consist of must still be what it was before the submission was loaded. And the same
+test is run once more with an object that can do nothing in place of the solution: if that passes,
+the grader no longer grades. Each line to the parent carries a word that the parent sent through a
+pipe before any submitted code was loaded; an exit without that line is no pass.
+
+A limit that no check in one process can lift: code that searches our memory on purpose may find
+that word. So what is suspicious in the source is told to the instructor, too.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import resource
+import sys
+import unittest
+from types import FunctionType
+from typing import Any
+
+from curriculum.grading.cli.runner import Outcome
+
+MEMORY, FILE, FILES, PROCESSES, CPU_SECONDS = 1 << 30, 16 << 20, 256, 64, 300
+LIMITS = {
+    resource.RLIMIT_AS: MEMORY,
+    resource.RLIMIT_FSIZE: FILE,
+    resource.RLIMIT_NOFILE: FILES,
+    resource.RLIMIT_NPROC: PROCESSES,
+    resource.RLIMIT_CPU: CPU_SECONDS,
+    resource.RLIMIT_CORE: 0,
+}
+SEALED = ("curriculum.", "unittest", "hidden_tests", "builtins", "random", "json", "re", "ast")
+Parts = tuple[object, ...]
+
+
+class Seal:
+    """What the modules that judge consisted of at one moment."""
+
+    def __init__(self) -> None:
+        modules = [m for name, m in sys.modules.items() if name.startswith(SEALED)]
+        self._kept: list[tuple[str, object, dict[str, tuple[object, Parts]]]] = []
+        for module in modules:
+            self._keep(module.__name__, module)
+            for name, thing in list(vars(module).items()):
+                if isinstance(thing, type) and thing.__module__ == module.__name__:
+                    self._keep(f"{module.__name__}.{name}", thing)
+
+    def _keep(self, name: str, owner: object) -> None:
+        parts = {key: (part, _inner(part)) for key, part in list(vars(owner).items())}
+        self._kept.append((name, owner, parts))
+
+    def broken(self) -> str:
+        """The first thing that is no longer what it was, or nothing."""
+        for name, owner, parts in self._kept:
+            now = vars(owner)
+            for key, (part, inner) in parts.items():
+                if key in ("_", "__warningregistry__", "__annotations__", "__abstractmethods__"):
+                    continue
+                if now.get(key, self) is not part or _differ(_inner(part), inner):
+                    return f"{name}.{key}"
+        return ""
+
+
+def _inner(part: object) -> Parts:
+    """What can be exchanged in a function without exchanging the function."""
+    if isinstance(part, (staticmethod, classmethod)):
+        part = part.__func__
+    if isinstance(part, property):
+        return (part.fget, *_inner(part.fget))
+    if isinstance(part, FunctionType):
+        return (part.__code__, part.__defaults__, part.__kwdefaults__)
+    return ()
+
+
+def _differ(now: Parts, before: Parts) -> bool:
+    return len(now) != len(before) or any(
+        one is not other for one, other in zip(now, before, strict=True)
+    )
+
+
+class Hopeless:
+    """Can be called, and does nothing: no exercise is solved by it."""
+
+    def __call__(self, *args: object, **named: object) -> None:
+        return None
+
+
+def run_one(name: str) -> Outcome:
+    """Run the tests of that name."""
+    result = Outcome()
+    try:
+        unittest.defaultTestLoader.loadTestsFromName(name).run(result)
+    except SystemExit as fault:
+        result.outcome, result.said = "failed", f"it called sys.exit({fault.code!r})"
+    return result
+
+
+def judge(name: str, seal: Seal, module: Any) -> tuple[str, str]:
+    """(outcome, what to tell) of one test."""
+    result = run_one(name)
+    broken = seal.broken()
+    if broken:
+        return "tampered", f"the code under test has changed {broken}"
+    if result.outcome != "passed" or not hasattr(module, "load"):
+        return result.outcome, result.said
+    real = module.load
+    module.load = lambda lesson, name: Hopeless()
+    try:
+        hopeless = run_one(name)
+    finally:
+        module.load = real
+    if hopeless.outcome == "passed":
+        return "tampered", "after the code under test had run, the grader let everything pass"
+    return "passed", ""
+
+
+def main() -> None:
+    """`FD TEST...`, and the word on standard input."""
+    word = sys.stdin.readline().strip()
+    fd, *names = sys.argv[1:]
+    for limit, amount in LIMITS.items():
+        _, hard = resource.getrlimit(limit)
+        most = amount if hard == resource.RLIM_INFINITY else min(amount, hard)
+        resource.setrlimit(limit, (most, most))
+    modules = {}
+    for name in names:
+        module = ".".join(name.split(".")[: 3 if name.startswith("curriculum.") else 2])
+        modules[name] = importlib.import_module(module)
+    seal = Seal()
+    for name in names:
+        _tell(int(fd), {"word": word, "test": name, "outcome": "began"})
+        outcome, said = judge(name, seal, modules[name])
+        _tell(int(fd), {"word": word, "test": name, "outcome": outcome, "said": said[:20_000]})
+    os._exit(0)  # threads that were left behind cannot keep us
+
+
+def _tell(fd: int, line: dict[str, str]) -> None:
+    data = json.dumps(line).encode() + b"\n"
+    while data:
+        data = data[os.write(fd, data) :]
