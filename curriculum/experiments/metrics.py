@@ -29,7 +29,7 @@ METRICS: Mapping[str, Metric] = {
     "events": Metric("events", "events in the trace"),
     "elapsed_ms": Metric("ms", "time from start to stop"),
     "tools_ms": Metric("ms", "time in tools"),
-    "retry_ms": Metric("ms", "time waiting to ask again"),
+    "retry_ms": Metric("ms", "waits before further attempts"),
     "input_tokens": Metric("tokens", "tokens read by the model, summaries included (estimate)"),
     "output_tokens": Metric("tokens", "tokens written by the model (estimate)"),
     "compactions": Metric("requests", "requests of which something was left out"),

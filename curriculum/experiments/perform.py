@@ -171,9 +171,12 @@ def read_metrics(trace: bytes) -> Numbers:
     if report.verdict is not Verdict.COMPLETE:
         found = "; ".join(f"line {f.line}: {f.code} {f.message}" for f in report.findings[:3])
         raise InvalidTraceError(f"the trace is {report.verdict.name.lower()}: {found}")
-    stats = Stats()
+    stats, waited_us = Stats(), 0
     for line in trace.splitlines():
-        stats.take(json.loads(line))
+        event = json.loads(line)
+        stats.take(event)
+        if event["type"] == "retry.wait":
+            waited_us += event["payload"]["wait_us"]
     return {
         "requests": stats.requests,
         "calls": sum(stats.tools.values()),
@@ -181,7 +184,7 @@ def read_metrics(trace: bytes) -> Numbers:
         "events": stats.events,
         "elapsed_ms": stats.elapsed_us / 1000,
         "tools_ms": stats.phases.spent_us["tools"] / 1000,
-        "retry_ms": stats.phases.spent_us["retry"] / 1000,
+        "retry_ms": waited_us / 1000,
         "input_tokens": stats.input_tokens,
         "output_tokens": stats.output_tokens,
         "compactions": stats.types["context.compact"],

@@ -41,7 +41,7 @@ def plot(experiment: Experiment, lines: Sequence[Line], metric: str) -> str:
         return TOP + (HEIGHT - TOP - BOTTOM) * (high - value) / (high - low)
 
     unit = METRICS[metric].unit
-    title = f"{metric} ({unit})" if unit else metric
+    title = f"{metric} ({unit})" if unit not in ("", metric) else metric
     out = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" '
         f'width="{WIDTH}" height="{height}" font-family="sans-serif" font-size="12">',

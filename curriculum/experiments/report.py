@@ -95,7 +95,9 @@ def as_html(experiment: Experiment, lines: Sequence[Line], plots: Sequence[str],
 
 def _header(experiment: Experiment) -> list[str]:
     units = [METRICS[name].unit for name in experiment.metrics]
-    told = [f"{n} ({u})" if u else n for n, u in zip(experiment.metrics, units, strict=True)]
+    told = [
+        f"{n} ({u})" if u and u != n else n for n, u in zip(experiment.metrics, units, strict=True)
+    ]
     return [*experiment.axes, "runs", *told]
 
 

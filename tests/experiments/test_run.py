@@ -55,6 +55,11 @@ def test_a_drop_before_anything_was_shown_is_retried_and_a_later_one_is_not() ->
     assert perform(late).error.startswith("model: the stream was dropped after 1 pieces")
 
 
+def test_the_waits_of_a_retry_policy_are_part_of_the_run_s_time() -> None:
+    found = perform(task_of(fault__drop_percent=50, retry__attempts=20, clock__event_us=0)).metrics
+    assert found["elapsed_ms"] == found["retry_ms"] > 100
+
+
 def test_a_stream_that_never_drops_asks_once_for_each_answer() -> None:
     assert perform(task_of(model__steps=4)).metrics["requests"] == 5
 

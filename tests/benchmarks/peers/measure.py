@@ -1,7 +1,7 @@
 """Runs in a peer's own Python: times scripted runs of one harness and prints JSON.
 
     python measure.py NAME import              nothing but the import of the peer
-    python measure.py NAME time TURNS RUNS     seconds of each run, after one that warms up
+    python measure.py NAME time TURNS RUNS     seconds of each run, after a short one
     python measure.py NAME memory TURNS        peak resident memory of one run, in KiB
 
 The task is the same everywhere: TURNS answers, each but the last with one call of the tool `echo`.
@@ -31,7 +31,8 @@ def main() -> None:
     if what == "time":
         turns, runs = map(int, numbers)
         seconds = []
-        for number in range(runs + 1):
+        peer.make(10)()  # loads what is loaded late
+        for _ in range(runs):
             run = peer.make(turns)
             gc.collect()
             began = time.perf_counter()
@@ -39,8 +40,7 @@ def main() -> None:
             taken = time.perf_counter() - began
             if calls != turns - 1:
                 raise SystemExit(f"{name}: the tool ran {calls} times, not {turns - 1}")
-            if number:
-                seconds.append(taken)
+            seconds.append(taken)
         told["seconds"] = seconds
     elif what == "memory":
         calls = peer.make(int(numbers[0]))()
