@@ -16,12 +16,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NoReturn
 
+from curriculum.core.seams import CancelToken
 from curriculum.core.visible import escape
+from curriculum.experiments.harness import make_other_model
 from curriculum.experiments.plan import Experiment, load_experiment, ready_names
 from curriculum.experiments.pool import Dask, Ended, Fault, Here, Pool, Processes
 from curriculum.experiments.report import show_summary, write_report
 from curriculum.experiments.results import Results
-from curriculum.experiments.settings import SETTINGS, ExperimentError, complete, text
+from curriculum.experiments.settings import SETTINGS, ExperimentError
 from curriculum.experiments.summary import level
 from curriculum.trace.engines import MissingLibraryError, make_engine
 
@@ -142,18 +144,15 @@ def show_list(is_settings: bool) -> int:
     return 0
 
 
-def check_live(experiment: Experiment, is_recorded: bool) -> None:
+def check_models(experiment: Experiment) -> None:
     """Refuse what could only fail in every run. Raises ExperimentError."""
-    from curriculum.core.seams import CancelToken
-    from curriculum.experiments.harness import make_other_model
-
     try:
         make_engine()
     except MissingLibraryError as missing:
         raise ExperimentError(str(missing), 69) from None
-    kinds = {text(task.settings, "model.kind") for task in experiment.tasks()}
-    if kinds != {"scripted"}:
-        make_other_model(complete({"model.kind": "live", **experiment.fixed}), CancelToken())
+    for task in experiment.tasks():
+        if task.repetition == 1 and task.settings["model.kind"] != "scripted":
+            make_other_model(task.settings, CancelToken())
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -168,7 +167,7 @@ def main(arguments: list[str] | None = None) -> int:
         folder = Path(given.out or Path(".curriculum") / "experiments" / experiment.name)
         if given.command == "report":
             return report(experiment, folder)
-        check_live(experiment, given.record)
+        check_models(experiment)
         pool: Pool = Processes(given.jobs) if given.jobs > 1 else Here()
         if given.dask:
             pool = Dask(given.dask, given.jobs)

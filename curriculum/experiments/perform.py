@@ -101,6 +101,8 @@ def _perform(task: Task, home: str, is_recorded: bool) -> Outcome:
         done += 1
     assert result is not None
     result = runner.stop(result)
+    if result.stop_reason == "cancelled":
+        raise KeyboardInterrupt  # nothing in an experiment cancels: it was Ctrl+C, so no result
     taken_us = (time.perf_counter_ns() - began) // 1000
     if store:
         store.close()

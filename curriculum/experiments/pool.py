@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -106,7 +107,11 @@ class Processes:
 
 
 def follow_parent() -> None:
-    """In a worker: end with the process that started it, also if that one was killed."""
+    """In a worker: end with the process that started it, also if that one was killed.
+
+    Ctrl+C goes to all processes at once; the one that started the others tells them.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
     assert parent is not None
 

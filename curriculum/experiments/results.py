@@ -66,9 +66,16 @@ class Results:
         whole = data[: data.rfind(b"\n") + 1]
         os.ftruncate(self._fd, len(whole))
         os.lseek(self._fd, 0, os.SEEK_END)
-        for line in whole.splitlines():
-            row = json.loads(line)
-            self.rows[row["run_id"]] = row
+        for number, line in enumerate(whole.split(b"\n")[:-1], 1):
+            try:
+                row = json.loads(line)
+                self.rows[row["run_id"]] = row
+            except (ValueError, TypeError, KeyError):
+                raise ExperimentError(
+                    f"{self.folder / 'rows.jsonl'}: line {number} is no row; put the file right, "
+                    "or give another --out",
+                    73,
+                ) from None
 
     # region: commit
     def commit(self, task: Task, outcome: Outcome) -> None:

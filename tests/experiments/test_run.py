@@ -247,3 +247,48 @@ def test_a_second_start_is_refused_while_the_first_one_runs(file: Path, tmp_path
         ended = command("run", str(file), "--out", str(out))
     assert ended.returncode == 75
     assert ended.stderr.endswith("another process runs this experiment; wait for it\n")
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_ctrl_c_is_one_line_and_the_next_start_goes_on(
+    jobs: str, file: Path, tmp_path: Path
+) -> None:
+    slow = 'steps = 2\n[settings.tool]\nread_ms = 60\n[settings.clock]\nkind = "real"'
+    file.write_text(SMALL.replace("steps = 2", slow))
+    out = tmp_path / "out"
+    running = subprocess.Popen(
+        [
+            *(sys.executable, "-m", "curriculum.experiments", "run", str(file)),
+            *("--out", str(out), "--jobs", jobs),
+        ],
+        cwd=ROOT,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+        start_new_session=True,
+    )
+    deadline = time.monotonic() + 60
+    while not (out / "rows.jsonl").exists() or not (out / "rows.jsonl").read_bytes():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    os.killpg(running.pid, signal.SIGINT)
+    _, told = running.communicate(timeout=60)
+    assert (running.returncode, told) == (130, "experiments: interrupted; run it again to go on\n")
+    before = rows_of(out)
+    assert 0 < len(before) < 12
+    assert all(row["stop"] != "cancelled" for row in before)
+    assert command("run", str(file), "--out", str(out)).returncode == 0
+    assert len(rows_of(out)) == 12
+
+
+def test_a_row_that_cannot_be_read_is_told_and_nothing_is_overwritten(
+    file: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    command("run", str(file), "--out", str(out), "--jobs", "1")
+    damaged = b"what\n" + (out / "rows.jsonl").read_bytes()
+    (out / "rows.jsonl").write_bytes(damaged)
+    ended = command("run", str(file), "--out", str(out))
+    assert (ended.returncode, ended.stderr.count("\n")) == (73, 1)
+    assert "line 1 is no row; put the file right" in ended.stderr
+    assert (out / "rows.jsonl").read_bytes() == damaged
