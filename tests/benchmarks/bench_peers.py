@@ -2,9 +2,10 @@
 
 Each harness does the same scripted task (see peers/measure.py): so many answers of a model that
 takes no time, each but the last with one call of a tool that does nothing. Each has an environment
-of its own, made once in a folder that git ignores, and every number is of a process of its own; the
-harnesses take turns. What counts are the ratios. The others do other things as well, and ours
-records every event of the run: read the numbers as what a turn costs, not as what a turn is worth.
+of its own, made once in a folder that git ignores; every number is of a process of its own, and
+the harnesses take turns. Times are of the processor; what counts are the ratios. The others do
+other things as well, and ours records every event of the run: read the numbers as what a turn
+costs, not as what a turn is worth.
 
     python tests/benchmarks/bench_peers.py [--rounds N] [--only NAME ...] [--out FOLDER]
 """
@@ -19,6 +20,7 @@ import shutil
 import statistics
 import subprocess
 import sys
+from collections.abc import Iterator
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -35,7 +37,7 @@ PEERS = {  # as released when this was written; newer ones may need another scri
 }
 LENGTHS = (10, 100, 1000)
 RUNS = {10: 10, 100: 3, 1000: 1}
-SECONDS = 300  # a measurement that takes longer is given up
+SECONDS = 900  # a measurement that takes longer is given up
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 FIELDS = ("import_s", "peak_kb")
 
@@ -86,8 +88,10 @@ def measure(python: str, name: str, *what: str) -> dict[str, Any]:
     return told
 
 
-def collect(names: list[str], rounds: int, cache: Path) -> tuple[dict[str, Any], dict[str, str]]:
-    """Samples of every harness, and why others have none."""
+def collect(
+    names: list[str], rounds: int, cache: Path
+) -> Iterator[tuple[dict[str, Any], dict[str, str]]]:
+    """Samples of every harness so far, and why others have none; after each round."""
     pythons: dict[str, str] = {}
     absent: dict[str, str] = {}
     samples: dict[str, Any] = {}
@@ -107,13 +111,12 @@ def collect(names: list[str], rounds: int, cache: Path) -> tuple[dict[str, Any],
                     samples[name][length] += [s / length * 1e6 for s in told["seconds"]]
                     samples[name]["import_s"].append(told["import_s"])
                     if length == max(LENGTHS):
-                        told = measure(pythons[name], name, "memory", str(length))
                         samples[name]["peak_kb"].append(told["peak_kb"])
                 except RuntimeError as fault:
                     absent[name] = str(fault)
                     del samples[name]
-    show("")
-    return samples, absent
+        show("")
+        yield samples, absent
 
 
 def show(line: str) -> None:
@@ -256,15 +259,17 @@ def main() -> int:
     parser.add_argument("--cache", type=Path, default=ROOT / ".cache" / "peers")
     parser.add_argument("--out", type=Path, default=ROOT / ".cache" / "bench-peers")
     given = parser.parse_args()
-    samples, absent = collect([OURS, *given.only], given.rounds, given.cache)
-    rows = rows_of(samples)
+    given.out.mkdir(parents=True, exist_ok=True)
+    rows, absent = [], dict[str, str]()
+    rounds = collect([OURS, *given.only], given.rounds, given.cache)
+    for number, (samples, absent) in enumerate(rounds, 1):
+        rows = rows_of(samples)  # an hour that is cut short leaves the rounds that were done
+        data = {"benchmark": "peers", "rounds": number, "rows": rows, "absent": absent}
+        (given.out / "results.json").write_text(json.dumps(data, indent=1) + "\n")
+        (given.out / "plot.svg").write_text(as_svg(rows))
     print("\n".join([*as_table(rows), *verdicts(rows)]))
     for name, why in absent.items():
         print(f"not measured: {name}: {why}")
-    given.out.mkdir(parents=True, exist_ok=True)
-    data = {"benchmark": "peers", "rounds": given.rounds, "rows": rows, "absent": absent}
-    (given.out / "results.json").write_text(json.dumps(data, indent=1) + "\n")
-    (given.out / "plot.svg").write_text(as_svg(rows))
     print(f"written: {given.out / 'results.json'} and plot.svg")
     return 0
 
