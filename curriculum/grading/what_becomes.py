@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 
 from curriculum.core.approval import ApprovalRequest, HumanApprover
@@ -117,7 +117,7 @@ class _Disk:
         return self._store.append(record)
 
 
-def _observer(situation: str) -> object:
+def _observer(situation: str) -> Callable[[Event], None]:
     def sink(event: Event) -> None:
         if situation == "the trace cannot be written" and event.type == "tool.start":
             raise OSError("no space is left")
@@ -135,9 +135,7 @@ def observe_fault(situation: str) -> Row:
         return "n" if situation == "the person says no" else "y"
 
     time, cancel, work = VirtualTime(), CancelToken(), _Work(situation)
-    sink = _observer(situation)
-    assert callable(sink)
-    recorder = Recorder(provenance="scripted", sink=sink)
+    recorder = Recorder(provenance="scripted", sink=_observer(situation))
     requests = 1 if situation == "no budget for the next step" else 8
     with scratch() as home:
         with SessionStore.create(home, "s") as store:

@@ -34,7 +34,7 @@ NEVER = Rule("deny", "nothing here runs as root", "bash", (("command", "*sudo*")
 PRICES = Prices(input_per_million=3_000_000, output_per_million=15_000_000)  # made up; s11
 HALF_A_DOLLAR = 500_000  # micro-dollars
 
-Ask = Callable[[ApprovalRequest], "str | None"]
+Ask = Callable[[ApprovalRequest], str | None]
 
 
 # region: assemble
