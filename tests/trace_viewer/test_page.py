@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import re
 from collections.abc import Callable
@@ -110,9 +111,14 @@ def test_a_link_opens_at_its_event_and_is_noted(open_page: Opened, write: Write)
     at(page, 5)
     page.keyboard.press("ArrowRight")
     expect(page).to_have_url(re.compile("#event=6$"))
+    page.evaluate("location.hash = '#event=9'")
+    at(page, 9)
 
 
-@pytest.mark.parametrize("fragment", ["#event=999999", "#event=-3", "#event=x", "#theme=x&lang=y"])
+@pytest.mark.parametrize(
+    "fragment",
+    ["#event=999999", "#event=2.5", "#event=Infinity", "#event=-3", "#event=x", "#theme=x&lang=y"],
+)
 def test_a_link_that_makes_no_sense_does_no_harm(
     open_page: Opened, write: Write, fragment: str
 ) -> None:
@@ -261,6 +267,41 @@ def test_two_traces_stand_side_by_side_with_the_divergence_marked(
     expect(chosen(page).locator(".line")).to_have_text([str(line + 1), str(line + 1)])
     page.get_by_role("button", name="Go to the first divergence").click()
     expect(chosen(page).locator(".line")).to_have_text([str(line), str(line)])
+
+
+def test_traces_that_part_at_different_lines_are_shown_next_to_each_other(
+    open_page: Opened, write: Write, tmp_path: Path
+) -> None:
+    changed = calls()
+    changed[place(changed, "tool.result")] = result("failed")
+    changed.insert(place(changed, "model.delta"), copy.deepcopy(changed[4]))
+    one, other = tmp_path / "one.jsonl", tmp_path / "other.jsonl"
+    one.write_bytes(to_bytes(numbered(calls())))
+    other.write_bytes(to_bytes(numbered(changed)))
+    page = open_page(write(one, other))
+    lines = chosen(page).locator(".line")
+    here, there = place(calls(), "tool.result") + 1, place(changed, "tool.result") + 1
+    assert there == here + 1
+    page.keyboard.press("d")
+    expect(lines).to_have_text([str(here), str(there)])
+    page.keyboard.press("ArrowRight")
+    expect(lines).to_have_text([str(here + 1), str(there + 1)])
+    page.keyboard.press("End")
+    expect(lines).to_have_text([str(len(calls())), str(len(changed))])
+    page.locator(".side").nth(1).locator(".row", has_text="tool.result").click()
+    expect(lines).to_have_text([str(here), str(there)])
+    page.keyboard.press("Home")
+    expect(lines).to_have_text(["1", "1"])
+
+
+def test_a_value_that_is_cut_says_so(open_page: Opened, write: Write, tmp_path: Path) -> None:
+    path = tmp_path / "much.jsonl"
+    path.write_bytes(to_bytes(numbered([calls()[0], user("word " * 10_000)])))
+    page = open_page(write(path), "#event=2")
+    expect(page.locator(".payload .quiet")).to_have_text("… and 30,000 more characters")
+    expect(page.locator(".message .quiet")).to_have_text("… and 46,000 more characters")
+    page.locator(".detail summary").click()
+    assert len(page.locator(".detail details pre").inner_text()) > 50_000
 
 
 def test_a_trace_that_ends_early_waits_at_its_end(

@@ -73,8 +73,12 @@ export class Detail {
   }
 }
 
+/** A value as text; a very long one is cut, and says so (the whole event has all of it). */
 function shown(value) {
-  if (typeof value === "string") return prose(value, LONGEST);
-  if (typeof value !== "object" || value === null) return String(value);
-  return make("pre", "", JSON.stringify(value, null, 1).slice(0, LONGEST));
+  const isText = typeof value === "string";
+  if (!isText && (typeof value !== "object" || value === null)) return String(value);
+  const text = isText ? value : JSON.stringify(value, null, 1);
+  const box = isText ? prose(text, LONGEST) : make("pre", "", text.slice(0, LONGEST));
+  const rest = text.length - LONGEST;
+  return rest > 0 ? make("div", "", box, make("p", "quiet", say("more", { n: count(rest) }))) : box;
 }

@@ -170,6 +170,7 @@ function connect() {
     chooseTheme(event.target.value);
     showAll();
   });
+  window.addEventListener("hashchange", () => player.go(askedPosition()));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", showAll);
   query.addEventListener("input", seek);
   query.addEventListener("keydown", (event) => {
@@ -227,6 +228,12 @@ function followServer() {
 }
 // endregion
 
+/** The position that the address names; the first if it names none that there is. */
+function askedPosition() {
+  const line = Number(readAddress().get("event")) || 1;
+  return Math.min(Math.max(0, Math.floor(line) - 1), Math.max(0, axis.count - 1));
+}
+
 const asked = readAddress();
 chosen.lang = asked.get("lang") ?? "";
 byId("language").value = speak(chosen.lang || navigator.language);
@@ -238,7 +245,7 @@ axis.parts?.forEach((index, i) => {
   sides[i].parted = index;
   strips[i].part(index);
 });
-player.position = Math.min(Math.max(0, Number(asked.get("event") ?? 1) - 1 || 0), Math.max(0, axis.count - 1));
+player.position = askedPosition();
 offerFilters();
 byId("filters").open = matchMedia("(min-width: 821px)").matches; // where there is room
 for (const side of sides) side.narrow(null);
