@@ -121,8 +121,8 @@ class EventReader:
 
     Lines end at LF, CR or CRLF, and nowhere else. One byte order mark at the very beginning is
     left out. Fields are `event` and `data`; of the value one space at its beginning is left out.
-    All else (`id`, `retry`, comments, unknown fields) is read over. A blank line without data before
-    it gives no event, and takes the name with it. Bytes that are no UTF-8 become U+FFFD.
+    All else (`id`, `retry`, comments, unknown fields) is read over. A blank line without data
+    before it gives no event, and takes the name with it. Bytes that are no UTF-8 become U+FFFD.
 
     Write it yourself, without `curriculum.providers.sse`. Put it through the kit as often as you
     like: `check_reader(EventReader)` of `curriculum.grading.sse_conformance` lists what is wrong.
