@@ -33,9 +33,10 @@ def side_by_side(session: bytes, trace: bytes) -> list[tuple[str, str]]:
         session, turn_end  "": no event tells the same
 
     A record has a "sequence". When it was safe on disk, the harness emitted a `journal.append`
-    whose payload has that number as its "position"; the event that tells the same is the next one of the
-    type above. There is none ("") where the trace has no such journal.append: the trace may belong
-    to a later run of the session, or end early, and recovery writes records that no run told of.
+    whose payload has that number as its "position"; the event that tells the same is the next one
+    of the type above. There is none ("") where the trace has no such journal.append: the trace may
+    belong to another run of the session, or end early, and recovery writes records that no run
+    told of.
 
     Accepted for sessions of several runs, with the trace of any of them, cut after any event.
     """
@@ -128,9 +129,9 @@ class Agent:
     .close()     ends the session's run with its session.stop and lets go of the file
 
     It has bash (`curriculum.tools.bash`), in the directory that is current when the agent is made,
-    and asks before every command: only y or yes allows. The kit
-    `curriculum.grading.agent_conformance` says what else it has to do: `check_agent(Agent)` lists what is wrong, and the page has a rubric
-    for what no program can judge.
+    and asks before every command: only y or yes allows. What else it has to do, the kit
+    `curriculum.grading.agent_conformance` says: `check_agent(Agent)` lists what is wrong, and the
+    page has a rubric for what no program can judge.
 
     Accepted when the kit finds nothing.
     """
