@@ -123,7 +123,8 @@ class IdSet:
         if (ranges and number in ranges) or (self._put_aside and text in self._others):
             return False
         if self._count >= MOST_RANGES and not (ranges and ranges.joins(number)):
-            self._put_aside = True
+            # The latest range could run over this id: from now on every id is looked up.
+            self._put_aside, self.expected = True, None
             return self._add_other(text)
         if ranges is None:
             ranges = self._prefixes[prefix] = _Ranges()
@@ -144,7 +145,6 @@ class IdSet:
         self._number = ranges.last[at]
         after = ranges.first[at + 1] if at + 1 < len(ranges.first) else 10**15
         self._limit = after - 2
-        # An id that was put aside may turn up again: with any there, every id is looked up.
         free = ranges.last[at] == number <= self._limit and not self._put_aside
         self.expected = f"{prefix}{number + 1}" if free else None
 

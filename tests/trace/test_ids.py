@@ -35,6 +35,44 @@ def test_it_answers_as_a_set_does(ranges: int, memory: int, added: list[str]) ->
         ids.close()
 
 
+RUNS = st.lists(
+    st.tuples(
+        st.sampled_from("abc"), st.integers(0, 12), st.integers(1, 8), st.sampled_from([1, 2])
+    ),
+    max_size=12,
+)
+
+
+@pytest.mark.parametrize("ranges", [1, 2, 3, 4096])
+@given(RUNS)
+def test_counted_runs_are_told_apart_as_a_set_does(
+    ranges: int, runs: list[tuple[str, int, int, int]]
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "MOST_RANGES", ranges)
+        ids, model = IdSet(), set[str]()
+        for prefix, first, length, step in runs:
+            for number in range(first, first + length * step, step):
+                text = f"{prefix}-{number}"
+                if text == ids.expected:  # as a caller in a hurry does
+                    ids.extend()
+                    assert text not in model
+                else:
+                    assert ids.add(text) == (text not in model), text
+                model.add(text)
+                assert ids.expected not in model
+        ids.close()
+
+
+def test_a_run_does_not_pass_over_an_id_that_was_put_aside(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "MOST_RANGES", 1)
+    ids = IdSet()
+    added = [ids.add(f"e-{number}") for number in (1, 5, 2, 3, 4, 5)]
+    assert added == [True, True, True, True, True, False]
+
+
 def test_counted_ids_take_no_memory() -> None:
     ids = IdSet()
     ids.add("event-1")
