@@ -23,6 +23,9 @@ SECTIONS = (
     ("What comes next", "下一课"),
 )
 
+# Pages beside the lessons, in both languages.
+CHAPTERS = ("reading_a_trace", "experiments")
+
 
 def all_pages(root: Path = ROOT) -> list[Path]:
     """Every page that is checked."""
@@ -37,7 +40,7 @@ def lessons(language: str, root: Path = ROOT) -> list[Path]:
 
 def pairs(root: Path = ROOT) -> list[tuple[Path, Path]]:
     """(English, Chinese) of every page that has two languages."""
-    chapters = [root / "lessons" / "en" / "reading_a_trace.md"]
+    chapters = [root / "lessons" / "en" / f"{name}.md" for name in CHAPTERS]
     english = [root / "README.md", *lessons("en", root), *chapters]
     return [(path, other_language(path)) for path in english]
 
