@@ -6,17 +6,16 @@ is one runner for all its turns, so the session and the trace have one writer ea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
+import os
+from collections.abc import Callable
 
 from curriculum import __version__
 from curriculum.core.approval import Approver
-from curriculum.core.errors import ModelError, TurnLimitError
+from curriculum.core.deadline import DeadlineToken
 from curriculum.core.loop import AgentConfig, AgentRunner, RunResult
-from curriculum.core.messages import Message, ModelTurn
-from curriculum.core.model import Retry, StreamingModel
+from curriculum.core.parallel import ParallelReads
 from curriculum.core.retry import RetryingModel, RetryPolicy
-from curriculum.core.seams import CancelToken
+from curriculum.core.tokens import MeasuredModel, TokenCounter
 from curriculum.core.tools import ToolBox
 from curriculum.core.trace import Event, Recorder, SystemClock
 from curriculum.core.visible import quote
@@ -24,6 +23,9 @@ from curriculum.core.waiting import SystemWaiter
 from curriculum.mino.config import Settings
 from curriculum.mino.context import ReplayRule
 from curriculum.mino.instructions import Instructions
+from curriculum.mino.model import BoundedModel, make_model
+from curriculum.mino.signals import TurnToken
+from curriculum.mino.spending import make_budget
 from curriculum.sessions.errors import SessionNotFoundError
 from curriculum.sessions.ids import known_ids, resolve_prefix
 from curriculum.sessions.listing import list_sessions
@@ -31,15 +33,13 @@ from curriculum.sessions.observe import show_acknowledgement, show_recovery
 from curriculum.sessions.state import UnknownOutcome
 from curriculum.sessions.store import SessionStore
 from curriculum.tools.bash import Bash
-
-if TYPE_CHECKING:
-    from curriculum.core.model import Descriptors
+from curriculum.tools.edit_file import EditFile
+from curriculum.tools.read_file import ReadFile
 
 HARNESS = f"mino {__version__}"
 AGENT = "mino"
 NEWEST = ""  # the prefix that means the newest session
 MAX_REQUESTS, MAX_CALLS = 8, 16
-MOST_ANSWER = 1024 * 1024  # characters of text
 RETRIES = RetryPolicy(max_attempts=3)
 
 
@@ -67,52 +67,11 @@ def open_session(settings: Settings, resume: str | None) -> SessionStore:
 # endregion
 
 
-# region: model
-def make_model(settings: Settings, cancel: CancelToken) -> StreamingModel:
-    """The model that the settings name; nothing is connected yet."""
-    if settings.demo:
-        from curriculum.mino.demo import DemoModel
-
-        return DemoModel(cancel)
-    from curriculum.providers.responses import ResponsesModel
-
-    return ResponsesModel(settings.endpoint, settings.model, omit=settings.omit, cancel=cancel)
-
-
-# endregion
-
-
-class BoundedModel:
-    """A model that may be asked `most` times in a turn, and whose every answer has an end.
-
-    The loop bounds the answers of a turn; this bounds what goes over the wire. A failed attempt
-    counts too.
-    """
-
-    def __init__(self, model: StreamingModel, most: int) -> None:
-        self._model, self._most = model, most
-        self._asked = 0
-
-    def begin_turn(self) -> None:
-        """A turn begins: nothing has been asked in it."""
-        self._asked = 0
-
-    def stream(
-        self, messages: Sequence[Message], tools: Descriptors
-    ) -> Iterator[str | Retry | ModelTurn]:
-        """The model's stream. Raises TurnLimitError when nothing may be asked any more, ModelError
-        when an answer does not end.
-        """
-        if self._asked >= self._most:
-            most = self._most
-            raise TurnLimitError(f"no model request is left of {most}", max_turns=most)
-        self._asked += 1
-        size = 0
-        for item in self._model.stream(messages, tools):
-            size += len(item) if isinstance(item, str) else 0
-            if size > MOST_ANSWER:
-                raise ModelError(f"the answer is longer than {MOST_ANSWER} characters; stopped")
-            yield item
+def make_tools(settings: Settings) -> ToolBox:
+    """Bash and files below this directory. All is asked about, but for reads where granted."""
+    here = os.getcwd()
+    granted = ["read_file"] if settings.allow_reads else []
+    return ToolBox([Bash.here(), ReadFile(here), EditFile(here)], granted)
 
 
 class Conversation:
@@ -128,7 +87,7 @@ class Conversation:
         store: SessionStore,
         instructions: Instructions,
         approver: Approver,
-        cancel: CancelToken,
+        cancel: TurnToken,
         observe: Callable[[Event], object],
     ) -> None:
         self.store = store
@@ -139,13 +98,18 @@ class Conversation:
         )
         self.last: RunResult | None = None
         self._is_open = False
+        self._cancel, self._deadline_us = cancel, settings.limits.deadline_us
+        tools = make_tools(settings)
+        counter = TokenCounter(tools.descriptors())
         self._model = BoundedModel(make_model(settings, cancel), MAX_REQUESTS)
-        self._context = ReplayRule(store.rule)
+        self._context = ReplayRule(store.rule, counter, settings.limits.context_limit)
         self._size = 1 + len(store.replay.messages)  # messages so far: the instructions come first
         clock = self.recorder.clock
         self._runner = AgentRunner(
-            RetryingModel(self._model, SystemWaiter(clock), cancel, RETRIES),
-            ToolBox([Bash.here()]),
+            RetryingModel(
+                MeasuredModel(self._model, counter), SystemWaiter(clock), cancel, RETRIES
+            ),
+            tools,
             AgentConfig(MAX_REQUESTS, MAX_CALLS, AGENT, settings.model, HARNESS),
             system_prompt=instructions.text,
             history=store.replay.messages,
@@ -153,6 +117,8 @@ class Conversation:
             journal=store,
             cancel=cancel,
             context=self._context,
+            scheduler=ParallelReads(cancel),
+            budget=make_budget(settings.limits, tools, self.recorder),
             recorder=self.recorder,
         )
 
@@ -173,6 +139,9 @@ class Conversation:
     def turn(self, text: str) -> RunResult:
         """Answer one input; a fault is in the result. What ends the program passes through."""
         self._model.begin_turn()
+        if self._deadline_us is not None:
+            clock = self.recorder.clock
+            self._cancel.take_deadline(DeadlineToken(clock, self._deadline_us, what="the turn"))
         try:
             self.last = result = self._runner.turn(text)
         except BaseException:

@@ -11,7 +11,7 @@ import os
 
 from curriculum import __version__
 from curriculum.core.approval import HumanApprover
-from curriculum.core.errors import JournalError, TraceError
+from curriculum.core.errors import CancelledError, JournalError, TraceError
 from curriculum.core.trace import Event
 from curriculum.core.visible import quote
 from curriculum.mino.assembly import Conversation, open_session
@@ -144,7 +144,8 @@ class Chat:
                 continue
             result = talk.turn(line)
             self._show_rest(talk)
-            leaving = result.stop_reason == "cancelled"
+            self._view.turn_ended()
+            leaving = isinstance(result.error, CancelledError) and result.error.by == "user"
             if self._signals.ending:
                 return SIGNALLED + self._signals.ending
             if self._signals.interrupts > 1:

@@ -8,13 +8,15 @@ list of processes; `Endpoint` holds it, and neither shows nor writes it.
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from curriculum.core.values import value
 from curriculum.core.visible import quote
+from curriculum.mino.config_error import ConfigError as ConfigError
+from curriculum.mino.config_file import read_file
+from curriculum.mino.limits import Limits, read_limits
 from curriculum.providers.endpoint import Endpoint, check_url
 from curriculum.sessions.replay import RULES
 
@@ -27,20 +29,37 @@ DEFAULTS = {
     "model": "gpt-5",
     "replay": "with-evidence",
     "omit": "",
+    "protocol": "responses",
+    "allow_reads": "no",
+    "deadline": "",
+    "max_tokens": "",
+    "max_cost": "",
+    "prices": "",
+    "context_limit": "",
 }
 VARIABLES = {
     "base_url": ("MINO_BASE_URL", "OPENAI_BASE_URL"),
     "model": ("MINO_MODEL", "OPENAI_MODEL"),
     "replay": ("MINO_REPLAY",),
     "omit": ("MINO_OMIT",),
+    "protocol": ("MINO_PROTOCOL",),
+    "allow_reads": ("MINO_ALLOW_READS",),
+    "deadline": ("MINO_DEADLINE",),
+    "max_tokens": ("MINO_MAX_TOKENS",),
+    "max_cost": ("MINO_MAX_COST",),
+    "prices": ("MINO_PRICES",),
+    "context_limit": ("MINO_CONTEXT_LIMIT",),
 }
-OPTIONAL_FIELDS = ("include", "store", "parallel_tool_calls", "strict")
+OPTIONAL_FIELDS = {  # by protocol: what a request can do without
+    "responses": ("include", "store", "parallel_tool_calls", "strict"),
+    "chat": ("stream_options", "parallel_tool_calls"),
+    "anthropic": (),
+}
+PROTOCOLS = tuple(OPTIONAL_FIELDS)
+ANTHROPIC_URL = "https://api.anthropic.com/v1"
+YES, NO = ("true", "yes", "1"), ("false", "no", "0")
 LONGEST_MODEL = 256  # characters; an actor's id in Trace 0.1
 KEYLESS_HOSTS = ("127.0.0.1", "localhost", "::1")
-
-
-class ConfigError(Exception):
-    """A setting cannot be used; one line that says which, and what to do."""
 
 
 @value
@@ -53,6 +72,9 @@ class Settings:
     replay: Rule
     omit: tuple[str, ...]
     demo: bool
+    protocol: str
+    allow_reads: bool
+    limits: Limits
     sources: Mapping[str, str]
 
 
@@ -62,27 +84,49 @@ def read_settings(
 ) -> Settings:
     """All settings, checked. `key` is what `take_key` found. Raises ConfigError."""
     home, home_source = find_home(flags, environment)
-    file = read_file(os.path.join(home, "config.toml"))
+    file = read_file(os.path.join(home, "config.toml"), tuple(DEFAULTS))
     found: dict[str, str] = {}
     sources = {"home": home_source}
-    for name in DEFAULTS:
-        found[name], sources[name] = _find(name, flags, environment, file)
+    found["protocol"], sources["protocol"] = _find("protocol", flags, environment, file)
+    _one_of(found["protocol"], PROTOCOLS, f"{sources['protocol']}: protocol")
+    defaults = DEFAULTS
+    if found["protocol"] == "anthropic":  # nothing that is set for OpenAI goes there
+        environment = {n: v for n, v in environment.items() if not n.startswith("OPENAI_")}
+        key = ("", "") if key[1].startswith("OPENAI_") else key
+        defaults = {**DEFAULTS, "base_url": ANTHROPIC_URL, "model": ""}
+    for name in defaults:
+        found[name], sources[name] = _find(name, flags, environment, file, defaults)
+    omit = tuple(name.strip() for name in found["omit"].split(",") if name.strip())
+    for name in omit:
+        _one_of(name, OPTIONAL_FIELDS[found["protocol"]], f"{sources['omit']}: omit")
+    _one_of(found["replay"], RULES, f"{sources['replay']}: replay")
+    replay = next(rule for rule in RULES if rule == found["replay"])
+    allow_reads = found["allow_reads"].lower()
+    _one_of(allow_reads, (*YES, *NO), f"{sources['allow_reads']}: allow_reads")
     demo = bool(flags.get("demo"))
     if demo:
-        found |= {"model": "demo", "base_url": "http://127.0.0.1/v1"}
-        sources |= {"model": "--demo", "base_url": "--demo (a scripted endpoint)"}
+        found |= {"model": "demo", "base_url": "http://127.0.0.1/v1", "protocol": "responses"}
+        sources |= {"model": "--demo", "protocol": "--demo"}
+        sources["base_url"] = "--demo (a scripted endpoint)"
         key = ("demo", "--demo")
     elif not key[1] and "api_key" in file:
         key = (file["api_key"], "config.toml")
-    endpoint = _endpoint(found["base_url"], key, sources["base_url"])
+    endpoint = _endpoint(found["base_url"], key, sources["base_url"], found["protocol"])
     sources["api_key"] = key[1] or "none"
-    model = _check_model(found["model"], sources["model"])
-    _one_of(found["replay"], RULES, f"{sources['replay']}: replay")
-    replay = next(rule for rule in RULES if rule == found["replay"])
-    omit = tuple(name.strip() for name in found["omit"].split(",") if name.strip())
-    for name in omit:
-        _one_of(name, OPTIONAL_FIELDS, f"{sources['omit']}: omit")
-    return Settings(home, endpoint, model, replay, omit, demo, sources)
+    if not found["model"]:
+        raise ConfigError("--protocol anthropic: name the model with --model or MINO_MODEL")
+    return Settings(
+        home=home,
+        endpoint=endpoint,
+        model=(model := _check_model(found["model"], sources["model"])),
+        replay=replay,
+        omit=omit,
+        demo=demo,
+        protocol=found["protocol"],
+        allow_reads=allow_reads in YES,
+        limits=read_limits(found, sources, home, model),
+        sources=sources,
+    )
 
 
 # endregion
@@ -102,7 +146,11 @@ def find_home(flags: Mapping[str, Any], environment: Mapping[str, str]) -> tuple
 
 
 def _find(
-    name: str, flags: Mapping[str, Any], environment: Mapping[str, str], file: Mapping[str, str]
+    name: str,
+    flags: Mapping[str, Any],
+    environment: Mapping[str, str],
+    file: Mapping[str, str],
+    defaults: Mapping[str, str] = DEFAULTS,
 ) -> tuple[str, str]:
     if flags.get(name) is not None:
         return str(flags[name]), f"--{name.replace('_', '-')}"
@@ -111,17 +159,18 @@ def _find(
             return environment[variable], variable
     if name in file:
         return file[name], "config.toml"
-    return DEFAULTS[name], "default"
+    return defaults[name], "default"
 
 
-def _endpoint(base_url: str, key: tuple[str, str], source: str) -> Endpoint:
+def _endpoint(base_url: str, key: tuple[str, str], source: str, protocol: str) -> Endpoint:
     try:
         check_url(base_url)
     except ValueError as fault:
         raise ConfigError(f"{source}: {fault}") from None
     local = urlsplit(base_url.strip()).hostname in KEYLESS_HOSTS
     if not key[1] and not local:
-        raise ConfigError("no API key: set OPENAI_API_KEY, or try `mino --demo`, which needs none")
+        name = "MINO_API_KEY" if protocol == "anthropic" else "OPENAI_API_KEY"
+        raise ConfigError(f"no API key: set {name}, or try `mino --demo`, which needs none")
     try:
         return Endpoint(base_url, key[0] if key[1] else None)
     except ValueError as fault:
@@ -136,46 +185,5 @@ def _check_model(name: str, source: str) -> str:
 
 def _one_of(word: str, known: tuple[str, ...], what: str) -> None:
     if word not in known:
-        raise ConfigError(f"{what} is {quote(word[:40])}; it can be {', '.join(known)}")
-
-
-# region: file
-def read_file(path: str) -> dict[str, str]:
-    """The settings in config.toml, by name; {} if there is no file. Raises ConfigError.
-
-    With `api_key` in it, the file must be closed to other users.
-    """
-    try:
-        with open(path, "rb") as file:
-            mode, text = os.fstat(file.fileno()).st_mode, file.read(64 * 1024)
-    except (FileNotFoundError, NotADirectoryError):
-        return {}
-    except OSError as fault:
-        raise ConfigError(f"{quote(path)}: {fault.strerror} (errno {fault.errno})") from None
-    import tomllib
-
-    try:
-        data = tomllib.loads(text.decode())
-    except (ValueError, RecursionError) as fault:
-        raise ConfigError(f"{quote(path)}: not TOML: {_without_text(fault)}") from None
-    if isinstance(data.get("omit"), list):
-        data["omit"] = ",".join(map(str, data["omit"]))
-    known = (*DEFAULTS, "api_key")
-    for name, setting in data.items():
-        if name not in known:
-            raise ConfigError(f"{quote(path)}: unknown {quote(name)}; known are {', '.join(known)}")
-        if not isinstance(setting, str):
-            raise ConfigError(f"{quote(path)}: {name} must be a text in quotes")
-    if "api_key" in data and stat.S_IMODE(mode) & 0o077:
-        raise ConfigError(
-            f"{quote(path)}: holds a key and is open to other users; run: chmod 600 on it"
-        )
-    return data
-
-
-# endregion
-
-
-def _without_text(fault: Exception) -> str:
-    """Where the fault is, without what stands there: it may be a key."""
-    return str(fault).rpartition("(")[2].rstrip(")") if "(" in str(fault) else "cannot be read"
+        can = f"can be {', '.join(known)}" if known else "must be empty"
+        raise ConfigError(f"{what} is {quote(word[:40])}; it {can}")

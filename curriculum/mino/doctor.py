@@ -19,11 +19,13 @@ from curriculum.core.visible import quote
 from curriculum.mino.config import KEYLESS_HOSTS, ConfigError, Settings, read_settings
 from curriculum.mino.exits import OK, USAGE
 from curriculum.mino.instructions import load_instructions
+from curriculum.mino.limits import Limits, in_dollars
 from curriculum.sessions.errors import SessionError
 from curriculum.sessions.ids import known_ids
 from curriculum.tools.environment import minimal_environment
 
 NEEDED = ("httpx", "rich")
+NONE = "none"
 
 
 def examine(given: Mapping[str, Any], key: tuple[str, str], hidden: bool) -> int:
@@ -56,9 +58,12 @@ def setting_lines(settings: Settings) -> Iterator[str]:
         "api_key": "set" if endpoint.api_key else "none",
         "replay": settings.replay,
         "omit": ", ".join(settings.omit) or "nothing",
+        "protocol": settings.protocol,
+        "allow_reads": "yes" if settings.allow_reads else "no",
+        **limit_texts(settings.limits),
     }
     for name, text in shown.items():
-        yield f"{name:<9}{text}  (from {sources[name]})"
+        yield f"{name:<8} {text}  (from {sources[name]})"
     address = urlsplit(endpoint.base_url)
     if address.scheme == "http" and address.hostname not in KEYLESS_HOSTS:
         yield "WARNING  http: the key and the conversation go over the network in the clear"
@@ -69,6 +74,24 @@ def setting_lines(settings: Settings) -> Iterator[str]:
 
 
 # endregion
+
+
+def limit_texts(limits: Limits) -> dict[str, str]:
+    """Each limit in words."""
+    prices = limits.prices
+    a_million = "a million tokens"
+    return {
+        "deadline": f"{limits.deadline_us / 1_000_000:g} s a turn" if limits.deadline_us else NONE,
+        "max_tokens": f"{limits.max_tokens} tokens" if limits.max_tokens else NONE,
+        "max_cost": in_dollars(limits.max_cost) if limits.max_cost else NONE,
+        "prices": f"{in_dollars(prices.input_per_million)} in, "
+        f"{in_dollars(prices.output_per_million)} out, {a_million}"
+        if prices
+        else NONE,
+        "context_limit": f"{limits.context_limit} tokens a request"
+        if limits.context_limit
+        else NONE,
+    }
 
 
 def surroundings(hidden: bool) -> Iterator[str]:

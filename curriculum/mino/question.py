@@ -22,13 +22,17 @@ QUESTION = "Approve this operation? [y/N]"
 MORE = "More of it follows: Enter shows it, n refuses."
 LABELS = {
     "command": "Command",
+    "path": "File",
+    "diff": "Change",
     "directory": "Directory",
     "environment": "Environment",
     "timeout_seconds": "Timeout",
     "output_limit_bytes": "Output limit",
+    "limit_bytes": "At most",
     "notice": "Permissions",
 }
-UNITS = {"timeout_seconds": " s", "output_limit_bytes": " bytes"}
+UNITS = {"timeout_seconds": " s", "output_limit_bytes": " bytes", "limit_bytes": " bytes"}
+WHAT = ("command", "path", "diff")  # of these, what would happen; the rest is how
 ORDINARY = '\n\t\\"'  # quoted too, but nothing is hidden in them
 ROWS_BESIDE = 3  # the question, and room to see where a part ends
 
@@ -44,7 +48,8 @@ class Asker:
     def ask(self, request: ApprovalRequest) -> str | None:
         """The line typed after the question had appeared; None at the end of input.
 
-        Raises KeyboardInterrupt for Ctrl+C, CancelledError if the program is being ended.
+        Raises KeyboardInterrupt for Ctrl+C, CancelledError if the program is being ended or the
+        turn's time is up.
         """
         screen = self._screen
         screen.say(f"[Tool: {one_line(request.tool)}]", "bold")
@@ -59,6 +64,10 @@ class Asker:
                         return None if answer is None else "n"
                 screen.show_rows(rows[start : start + most])
             return self._answer(QUESTION)
+        except CancelledError:
+            screen.typed()
+            screen.blank()
+            raise
         except TerminatedError:
             raise CancelledError("the program was ended at the question", by="harness") from None
 
@@ -86,6 +95,11 @@ def field_lines(display: Mapping[str, object]) -> list[str]:
     ]
 
 
+def brief(display: Mapping[str, object]) -> dict[str, object]:
+    """Only what would happen."""
+    return {name: display[name] for name in WHAT if name in display}
+
+
 def _field(name: str, field: object) -> str:
     if isinstance(field, Mapping):
         return " ".join(f"{one_line(str(key))}={quote(str(text))}" for key, text in field.items())
@@ -101,7 +115,7 @@ def _field(name: str, field: object) -> str:
 
 def size_line(display: Mapping[str, object]) -> str:
     """How much the person should have seen."""
-    text = display.get("command", display)
+    text = next((display[name] for name in ("command", "diff", "path") if name in display), None)
     if not isinstance(text, str):
         return f"Size: {len(display)} fields"
     lines, size = text.count("\n") + 1, len(text.encode("utf-8", "replace"))

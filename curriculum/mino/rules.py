@@ -1,8 +1,8 @@
 """`--allow-rule TOOL:PATTERN`: what `mino run` may do with nobody there to ask.
 
-A rule allows the calls of one tool whose command matches a shell pattern as a whole. A pattern
-proves little about a shell command (`git *` also matches `git x; rm y`), so an exact command is
-the rule to prefer. What no rule allows is denied.
+A rule allows the calls of one tool whose command (or path, for files) matches a shell pattern as
+a whole; `*` matches `/` too. A pattern proves little about a shell command (`git *` also matches
+`git x; rm y`), so an exact command is the rule to prefer. What no rule allows is denied.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from curriculum.core.policy import PolicyApprover, Rule
 from curriculum.core.visible import quote
 from curriculum.mino.config import ConfigError
 
-TOOLS = ("bash",)
+TOOLS = {"bash": "command", "read_file": "path", "edit_file": "path"}  # what the pattern is of
 NAME = "allow-rule"
 
 
@@ -25,7 +25,7 @@ def parse_rule(text: str) -> Rule:
             f"--allow-rule {quote(text[:60])}: write TOOL:PATTERN, for example 'bash:git status'; "
             f"tools: {', '.join(TOOLS)}"
         )
-    return Rule("allow", f"--allow-rule {text}", tool, (("command", pattern),))
+    return Rule("allow", f"--allow-rule {text}", tool, ((TOOLS[tool], pattern),))
 
 
 def make_approver(rules: Iterable[str]) -> PolicyApprover:

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from curriculum.core.errors import JournalError, TraceError
+from curriculum.core.errors import CancelledError, JournalError, TraceError
 from curriculum.core.loop import RunResult
 from curriculum.core.trace import Event
 from curriculum.core.visible import escape
@@ -50,13 +50,15 @@ def run_prompt(settings: Settings, given: dict[str, Any], trace: TraceFile | Non
             return NO_SESSION
         for line in (*recovery_lines(store), *instructions.notices):
             screen.say(line)
-        observe = _observer(View(screen, chat=False), traces)
+        view = View(screen, chat=False)
+        observe = _observer(view, traces)
         talk = Conversation(settings, store, instructions, approver, signals.token, observe)
         talk.begin()
         try:
             result = talk.turn(prompt)
         finally:
             talk.end()
+        view.turn_ended()
         if talk.recorder.failure:
             screen.say(f"mino: {talk.recorder.failure.message}")
     return _conclude(result, signals, quiet=given["json"])
@@ -94,7 +96,7 @@ def _conclude(result: RunResult, signals: Signals, quiet: bool) -> int:
         return NO_SESSION
     if isinstance(result.error, TraceError):
         return NO_TRACE
-    if result.stop_reason == "cancelled":
+    if isinstance(result.error, CancelledError) and result.error.by == "user":
         return INTERRUPTED
     if result.error:
         return FAILED

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+from curriculum.core.deadline import DeadlineToken
 from curriculum.core.seams import CancelToken
 
 BOUNCE_SECONDS = 0.1
@@ -27,11 +28,35 @@ class TerminatedError(BaseException):
 
 
 class TurnToken(CancelToken):
-    """A cancel token of one turn after the other: raised for the rest of a turn, then renewed."""
+    """A cancel token of one turn after the other: raised for the rest of a turn, then renewed.
+
+    It is raised by hand, or by the deadline of the turn.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._deadline: DeadlineToken | None = None
 
     def renew(self) -> None:
-        """A new turn begins."""
-        self.by = None
+        """A new turn begins, without a deadline."""
+        self.by = self._deadline = None
+
+    def take_deadline(self, deadline: DeadlineToken) -> None:
+        """From now on this turn ends when that token says so, too."""
+        self._deadline = deadline
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether somebody, or the clock, has asked for the end."""
+        if self.by is None and self._deadline and self._deadline.cancelled:
+            self.by = "policy"
+        return self.by is not None
+
+    def check(self) -> None:
+        """Raise CancelledError if the end was asked for; its message says who or what did."""
+        if self.cancelled and self._deadline and self.by == "policy":
+            self._deadline.check()
+        super().check()
 
 
 class Signals:
@@ -88,7 +113,7 @@ class Signals:
         try:
             self._waiting = True
             self._check_ending()
-            if self.token.cancelled:  # it came just before
+            if self.token.by == "user":  # it came just before
                 raise KeyboardInterrupt
             yield
         finally:

@@ -11,13 +11,16 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import sys
 import termios
 from collections.abc import Callable
 
+from curriculum.core.errors import CancelledError
 from curriculum.mino.signals import Signals, TerminatedError
 
 READ_BYTES = 4096  # a terminal gives no longer line (termios(3), canonical mode)
+LOOK_SECONDS = 0.1  # how late it is noticed that the time is up
 IFLAG, LFLAG = 0, 3  # places in what tcgetattr returns
 
 
@@ -72,20 +75,28 @@ class Terminal:
 
         Call it when the question is on the screen. Type-ahead is thrown away first, then `ready`
         is called; the tail of a pasted text is thrown away afterwards. Raises KeyboardInterrupt
-        and TerminatedError.
+        and TerminatedError, and CancelledError when the turn's time is up, also if an answer came
+        in the meantime.
         """
+        check = self._signals.token.check
         with self._signals.waiting():
             try:
                 termios.tcsetattr(self._fd, termios.TCSAFLUSH, self._settings)
                 ready()
                 line = b""
                 while not line.endswith(b"\n"):
+                    while not select.select([self._fd], [], [], LOOK_SECONDS)[0]:
+                        check()
                     data = os.read(self._fd, READ_BYTES)
                     if not data:
                         self._check_there()
                         return None
                     line = line[:READ_BYTES] + data
                 termios.tcflush(self._fd, termios.TCIFLUSH)
+                check()
+            except CancelledError:
+                termios.tcflush(self._fd, termios.TCIFLUSH)
+                raise
             except (OSError, termios.error):
                 self._check_there()
                 raise

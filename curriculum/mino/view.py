@@ -11,8 +11,9 @@ from typing import Any
 
 from curriculum.core.trace import Event
 from curriculum.mino.context import POLICY
-from curriculum.mino.question import field_lines, one_line
+from curriculum.mino.question import brief, field_lines, one_line
 from curriculum.mino.screen import Screen
+from curriculum.mino.spending import Spending, refusal_line
 
 
 class View:
@@ -26,9 +27,15 @@ class View:
         self._chat = chat
         self._tools: dict[str, str] = {}
         self._asked: set[str] = set()
+        self._started: dict[str, Mapping[str, Any]] = {}
+        self._left_out: Mapping[str, Any] = {}
+        self._spending = Spending()
         self._has_text = False
         self._show: dict[str, Callable[[Mapping[str, Any]], None]] = {
+            "user.message": self._begin,
+            "budget.spend": self._spending.spend,
             "tool.call": self._call,
+            "tool.start": self._start,
             "approval.request": self._approval,
             "approval.decision": self._decision,
             "tool.result": self._result,
@@ -47,6 +54,14 @@ class View:
         """Show one event, if there is anything to see."""
         if show := self._show.get(event.type):
             show(event.payload)
+
+    def turn_ended(self) -> None:
+        """Say what the turn has cost, if there is a budget."""
+        for line in self._spending.lines():
+            self._screen.say(line)
+
+    def _begin(self, payload: Mapping[str, Any]) -> None:
+        self._spending.begin_turn()
 
     # region: answer
     def _request(self, payload: Mapping[str, Any]) -> None:
@@ -78,8 +93,7 @@ class View:
         self._asked.add(payload["call_id"])
         if not self._chat:
             self._screen.say(f"[Tool: {one_line(self._tools[payload['call_id']])}]", "bold")
-            display = payload["display"]
-            for line in field_lines({"command": display["command"]}):
+            for line in field_lines(brief(payload["display"])):
                 self._screen.say(line)
 
     def _decision(self, payload: Mapping[str, Any]) -> None:
@@ -87,11 +101,17 @@ class View:
             why = one_line(payload.get("rationale", ""))
             self._screen.say(f"[Decision: {payload['decision']}; {why}]")
 
+    def _start(self, payload: Mapping[str, Any]) -> None:
+        if payload["call_id"] not in self._asked:
+            self._started[payload["call_id"]] = payload["display"]
+
     # region: result
     def _result(self, payload: Mapping[str, Any]) -> None:
         tool = self._tools.pop(payload["call_id"], "")
         if payload["call_id"] not in self._asked:  # then its name has not been on the screen yet
             self._screen.say(f"[Tool: {one_line(tool)}]", "bold")
+            for line in field_lines(brief(self._started.pop(payload["call_id"], {}))):
+                self._screen.say(line)
         elif self._chat:
             self._screen.blank()
         self._screen.say(result_line(payload), "bold")
@@ -110,8 +130,16 @@ class View:
         self._screen.say(f"[Trying again in {seconds:.1f} s: {one_line(payload['cause'])}]")
 
     def _compact(self, payload: Mapping[str, Any]) -> None:
-        if payload["policy"] != POLICY:  # that was told when the turn ended
-            self._screen.say("[Some earlier messages were left out of this request.]")
+        """Say what was left out to make the request fit, once as long as it stays the same."""
+        dropped, cut = payload["dropped"], payload.get("truncated", [])
+        news = {"dropped": dropped, "cut": cut}
+        if payload["policy"] == POLICY or news == self._left_out:
+            return  # what the rule leaves out was told when that turn ended
+        self._left_out = news
+        parts = [f"{len(dropped)} earlier messages left out"] if dropped else []
+        parts += [f"{len(cut)} long outputs cut"] if cut else []
+        why = "as it was too long for the model" if payload["reason"] == "overflow" else "to fit"
+        self._screen.say(f"[This request was made shorter, {why}: {', '.join(parts)}.]")
 
     def _error(self, payload: Mapping[str, Any]) -> None:
         self._screen.say(error_line(payload), "bold")
@@ -133,4 +161,6 @@ def error_line(payload: Mapping[str, Any]) -> str:
     """Why the turn ended."""
     if payload["kind"] == "cancelled":
         return f"[Turn cancelled: {one_line(payload['message'])}]"
+    if payload["kind"] == "budget":
+        return refusal_line(payload)
     return f"[Turn failed: {payload['kind']}: {one_line(payload['message'])}]"
