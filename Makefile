@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint traces pictures validate bench bench-peers lock clean venv locked
+.PHONY: help demo test class lint traces pictures validate bench bench-peers lock clean venv locked
 PY := .venv/bin/python
 
 help: ## Show this list
@@ -17,6 +17,9 @@ demo: venv ## Run the first lesson's demo
 test: locked ## Run both suites: the learner's and the project's
 	@$(PY) -m unittest discover -s curriculum/tests
 	@$(PY) -m pytest
+
+class: locked ## Grade 200 generated submissions, many of them hostile
+	@CLASS_SIZE=200 $(PY) -m pytest tests/grading_tool/test_class.py
 
 lint: locked ## Check style, types and the arrows between folders
 	@$(PY) -m ruff check .

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import stat
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -20,9 +21,11 @@ from typing import Any
 
 from curriculum.grading.cli.catalogue import ROOT, Lesson
 from curriculum.grading.cli.faults import NO_FILE, CommandError
+from curriculum.grading.submission.collect import MOST_ENTRIES
 from curriculum.grading.submission.formats import FORMATS, class_csv
 from curriculum.grading.submission.grading import Report, Result, grade_submission
 
+MOST_HASHED = 1 << 26
 Show = Callable[[int, int, Report], None]
 
 
@@ -97,20 +100,28 @@ def digest_of(path: Path, terms: Terms) -> str:
 
 
 def _contents(path: Path) -> Iterator[tuple[str, bytes]]:
-    """Names and bytes of the files there, bounded; of a link only its name."""
+    """Names and digests of the files there; of a link only its name. Bounded, as collecting is."""
     if not path.is_dir() or path.is_symlink():
-        yield path.name, b"" if path.is_symlink() or not path.is_file() else _bytes(path)
+        yield path.name, _digest(path)
         return
+    count = 0
     for folder, folders, files in os.walk(path):
         folders[:] = sorted(name for name in folders if name != "__pycache__")
+        count += len(files) + len(folders)
+        if count > MOST_ENTRIES:
+            return  # it will be refused
         for name in sorted(files):
             file = Path(folder, name)
-            if file.name.endswith((".py", ".toml")) or ".git" in path.suffix + folder:
-                real = file.is_file() and not file.is_symlink()
-                yield str(file.relative_to(path)), _bytes(file) if real else b""
+            yield str(file.relative_to(path)), _digest(file)
 
 
-def _bytes(path: Path) -> bytes:
+def _digest(path: Path) -> bytes:
+    """Of the bytes; of a large file of its size and time."""
+    about = path.lstat()
+    if not stat.S_ISREG(about.st_mode):
+        return b""
+    if about.st_size > MOST_HASHED:
+        return f"{about.st_size} {about.st_mtime_ns}".encode()
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").digest()
 
@@ -189,7 +200,6 @@ def as_words(reports: Sequence[Report]) -> str:
     """The last line for the instructor."""
     faults = sum(bool(report.fault) for report in reports)
     tampered = sum(any(r.outcome == "tampered" for r in report.results) for report in reports)
-    return (
-        f"{len(reports)} submissions: {faults} could not be graded,"
-        f" {tampered} changed the grader, {sum(bool(report.notes) for report in reports)} with notes"
-    )
+    noted = sum(bool(report.notes) for report in reports)
+    count = f"{len(reports)} submissions"
+    return f"{count}: {faults} not graded, {tampered} changed the grader, {noted} with notes"
