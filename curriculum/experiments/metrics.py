@@ -45,11 +45,11 @@ METRICS: Mapping[str, Metric] = {
     "record_bytes": Metric("bytes", "their size"),
     "syncs": Metric("syncs", "times that the disk was asked to make bytes durable"),
     "real_us": Metric("µs", "time of the run on this machine"),
-    "real_journal_us": Metric("µs", "time in the journal, a record"),
-    "real_user_input_us": Metric("µs", "time to save an input"),
-    "real_model_response_us": Metric("µs", "time to save an answer"),
-    "real_tool_start_us": Metric("µs", "time to save that a call starts"),
-    "real_tool_result_us": Metric("µs", "time to save a result"),
-    "real_turn_end_us": Metric("µs", "time to save the end of a turn"),
+    "real_journal_us": Metric("µs", "time in the journal, the mean of all records"),
+    "real_user_input_us": Metric("µs", "time to save an input, the median of the run"),
+    "real_model_response_us": Metric("µs", "time to save an answer, the median of the run"),
+    "real_tool_start_us": Metric("µs", "time to save that a call starts, the median of the run"),
+    "real_tool_result_us": Metric("µs", "time to save a result, the median of the run"),
+    "real_turn_end_us": Metric("µs", "time to save the end of a turn, the median of the run"),
 }
 # endregion
