@@ -39,13 +39,20 @@ KINDS: Mapping[str, type[RunError]] = {
 }
 
 
-def digest_of(messages: Sequence[Message], tools: Sequence[Mapping[str, object]]) -> str:
-    """A digest of a request as the model is shown it, without a provider's own items."""
+def digest_of(
+    messages: Sequence[Message],
+    tools: Sequence[Mapping[str, object]],
+    secret: str | None = None,
+) -> str:
+    """A digest of a request as the model is shown it, without a provider's own items.
+
+    A secret counts as its mask: that is what the request of a playback will hold.
+    """
     asked = [
         [m.role, m.content, m.call_id, [list(as_data(call).values()) for call in m.tool_calls]]
         for m in messages
     ]
-    return hashlib.sha256(to_json([asked, list(tools)]).encode()).hexdigest()
+    return hashlib.sha256(to_json(_masked([asked, list(tools)], secret)).encode()).hexdigest()
 
 
 # region: record
@@ -67,7 +74,7 @@ class RecordingModel:
     def stream(
         self, messages: Sequence[Message], tools: Sequence[dict[str, object]]
     ) -> Iterator[str | Retry | ModelTurn]:
-        request = digest_of(messages, tools)
+        request = digest_of(messages, tools, self._secret)
         items: list[dict[str, object]] = []
         answer = stream_turn(self._model, messages, tools)
         try:

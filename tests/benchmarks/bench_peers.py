@@ -183,7 +183,7 @@ def as_table(rows: list[dict[str, Any]]) -> list[str]:
     lines = [
         f"{'harness':18}{'version':>9}"
         + "".join(f"{f'µs a turn at {n:,}':>38}" for n in LENGTHS)
-        + f"{'growth':>8}{'import ms':>22}{'peak MB':>18}"
+        + f"{'growth':>8}{'import ms':>26}{'peak MB':>20}"
     ]
     for row in rows:
         cells = [f"{row['name']:18}{row['version']:>9}"]
@@ -193,7 +193,7 @@ def as_table(rows: list[dict[str, Any]]) -> list[str]:
             told = f"{found['median']:,.0f} ({found['low']:,.0f} to {found['high']:,.0f})"
             cells.append(f"{told:>30} {ratio:6.1f}x")
         cells.append(f"{row['growth_exponent']:8.2f}")
-        for field, width in (("import_ms", 22), ("peak_mb", 18)):
+        for field, width in (("import_ms", 26), ("peak_mb", 20)):
             found = row[field]
             told = f"{found['median']:,.0f} ({found['low']:,.0f} to {found['high']:,.0f})"
             cells.append(f"{told:>{width}}")

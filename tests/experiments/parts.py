@@ -38,12 +38,14 @@ def task_of(**settings: Value) -> Task:
     return Task("run-1", (), 1, 11, complete(given))
 
 
-def command(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+def command(
+    *arguments: str, cwd: Path = ROOT, **environment: str
+) -> subprocess.CompletedProcess[str]:
     """`python -m curriculum.experiments ...`, run to its end."""
     return subprocess.run(
         [sys.executable, "-m", "curriculum.experiments", *arguments],
         cwd=cwd,
-        env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"},
+        env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", **environment},
         capture_output=True,
         text=True,
         timeout=120,

@@ -134,3 +134,22 @@ def test_a_live_experiment_without_its_key_is_refused_before_any_run(tmp_path: P
         "experiments: model.key_env: the variable TEST_KEY is not set; export it\n"
     )
     assert not (tmp_path / "out").exists()
+
+
+def test_the_command_records_a_live_run_and_plays_its_cassette_without_a_network(
+    tmp_path: Path,
+) -> None:
+    file, live, played = tmp_path / "live.toml", tmp_path / "live", tmp_path / "played"
+    with ScriptedEndpoint(scenario(f"Your key is {KEY}.", "Done.")) as server:
+        file.write_text(LIVE.format(url=server.url, api="responses"))
+        ended = command("run", str(file), "--out", str(live), "--record", TEST_KEY=KEY)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    for path in live.rglob("*"):
+        assert path.is_dir() or KEY.encode() not in path.read_bytes()
+    again = tmp_path / "again.toml"
+    kind = 'kind = "recorded"\ncassette = "live/cassettes/live-001-001.jsonl"\n'
+    again.write_text(LIVE.partition("kind")[0] + kind)
+    ended = command("run", str(again), "--out", str(played))
+    assert (ended.returncode, ended.stderr) == (0, "")
+    (row,) = (json.loads(line) for line in (played / "rows.jsonl").read_bytes().splitlines())
+    assert (row["stop"], row["requests"], row["calls"]) == ("completed", 2, 1)
