@@ -146,7 +146,7 @@ CODES: dict[str, Code] = {
     ),
     "R02": Code("an event that is clean holds no mask", "set the status to redacted, list items"),
     "R05": Code(
-        "planted secrets are nowhere in the bytes, nor across deltas",
+        "planted secrets are nowhere, in no spelling, nor across pieces",
         "redact before the event is written, in every sink",
     ),
 }

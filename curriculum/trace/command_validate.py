@@ -51,7 +51,7 @@ def add_parser(commands: argparse._SubParsersAction[Parser]) -> None:
         metavar="FILE",
         action="append",
         default=[],
-        help="planted secrets, one a line, that must be nowhere in the bytes",
+        help="planted secrets, one a line, that must be nowhere, however JSON spells them",
     )
     parser.add_argument(
         "--canary", metavar="TEXT", action="append", default=[], help="one more planted secret"

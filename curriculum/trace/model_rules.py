@@ -6,7 +6,6 @@ them, because each request has to list exactly those (or what a compaction left 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from io import StringIO
 from typing import Any
@@ -32,7 +31,6 @@ class Request:
     size: int = 0
     text: StringIO = field(default_factory=StringIO)
     has_gap: bool = False
-    has_secret: bool = False
     status: str = ""
 
 
@@ -201,8 +199,6 @@ class ModelRules:
         request.size += len(payload["text"])
         if request.size <= MAX_LINE_BYTES:
             request.text.write(payload["text"])
-        if self._now.find_secret and self._now.find_secret(payload["text"]):
-            request.has_secret = True
 
     def response(self, event: dict[str, Any]) -> None:
         payload, request = event["payload"], self._open
@@ -212,8 +208,6 @@ class ModelRules:
             request.status = payload["status"]
             if not self._now.blind and not request.has_gap:
                 self._check_text(payload, request)
-            if self._now.find_secret and not request.has_secret:
-                self._check_seams(self._now.find_secret, request, payload["content"])
             request.text.close()
             self._open, self._last = None, request
         if payload["status"] == "completed":
@@ -244,13 +238,6 @@ class ModelRules:
         elif request.size > len(content) or not content.startswith(shown):
             said = f"the deltas say {quote(shown)}, the content is {quote(content)}"
             self._now.error("D04", "/payload/content", said)
-
-    def _check_seams(self, find: Callable[[str], int], request: Request, content: str) -> None:
-        """R05 for a secret that only the joined deltas show: no line's bytes hold it."""
-        number = find(request.text.getvalue())
-        if number and not find(content):
-            said = f"planted secret {number} stands across the deltas of this response"
-            self._now.error("R05", "/payload/chunks", said)
 
     # endregion
 

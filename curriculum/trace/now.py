@@ -7,8 +7,6 @@ cause gives one finding.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from curriculum.trace.findings import Findings
 
 Event = dict[str, object]
@@ -21,7 +19,6 @@ class Now:
     def __init__(self, findings: Findings) -> None:
         self.line = 0
         self.blind = False
-        self.find_secret: Callable[[str], int] | None = None  # the number of one in a text, or 0
         self.findings = findings
 
     def error(self, code: str, pointer: str, message: str, line: int = 0) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from curriculum.trace.canaries import Seams
 from curriculum.trace.findings import quote
 from curriculum.trace.model_rules import ModelRules
 from curriculum.trace.now import Now
@@ -25,8 +26,8 @@ ASIDE = frozenset({"journal.append", "budget.spend", "session.recover", "outcome
 class Rules:
     """Judges events in file order. The caller sets `now.line` before each call."""
 
-    def __init__(self, now: Now) -> None:
-        self._now = now
+    def __init__(self, now: Now, seams: Seams | None = None) -> None:
+        self._now, self._seams = now, seams
         self.order = OrderRules(now)
         self._model, self._tools = ModelRules(now), ToolRules(now)
         self.has_stopped = False
@@ -57,6 +58,8 @@ class Rules:
         is_new = self.order.check(event, has_id)
         if event["redaction"]["status"] != "unchecked":
             check_marks(self._now, event, line)
+        if self._seams:
+            self._seams.event(event)
         if self.has_stopped:
             self._follow(kind)
         elif is_new:

@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from curriculum.trace.canaries import Canaries, Seams
 from curriculum.trace.codes import Verdict
 from curriculum.trace.engines import Engine
 from curriculum.trace.findings import Finding, Findings, quote
 from curriculum.trace.now import Now
 from curriculum.trace.read import LineReader, Read
-from curriculum.trace.redaction_rules import Canaries
 from curriculum.trace.rules import Rules
 from curriculum.trace.schema import OTHER
 from curriculum.trace.strict import (
@@ -60,16 +60,16 @@ class Validation:
     def __init__(self, engine: Engine, options: Options) -> None:
         self._findings = Findings(options.limit)
         self._now = Now(self._findings)
-        self._rules = Rules(self._now)
         self._parse, self._judges = engine.parse, engine.judges
         self._is_valid = {
             kind: judge.is_valid for kind, judge in engine.judges.items() if kind != OTHER
         }
         self._is_strict = options.is_strict
         self._canaries = Canaries(options.secrets, self._now) if options.secrets else None
+        self._seams = Seams(self._canaries, self._now) if self._canaries else None
+        self._rules = Rules(self._now, self._seams)
         if self._canaries:
             self._findings.mask = self._canaries.mask
-            self._now.find_secret = self._canaries.find
         self._lost_lines = 0
         self._has_returns = False
 
@@ -83,6 +83,8 @@ class Validation:
                     progress(reader.bytes_read)
             if reader.tail:
                 self._tear(reader.tail)
+            if self._seams:
+                self._seams.finish()
         finally:
             self._rules.close()
         return self._report(reader.bytes_read)
