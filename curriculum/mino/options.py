@@ -9,6 +9,7 @@ from curriculum import __version__
 from curriculum.core.visible import escape
 from curriculum.mino import exits
 from curriculum.mino.config import OPTIONAL_FIELDS, PROTOCOLS
+from curriculum.mino.spending import ANSWER_TOKENS
 from curriculum.sessions.replay import RULES
 
 ABOUT = """\
@@ -49,7 +50,12 @@ def make_parser() -> argparse.ArgumentParser:
         "limits", "none is set by default; a step that does not fit is not begun"
     )
     limits.add_argument("--deadline", metavar="SECONDS", help="of each turn, questions included")
-    limits.add_argument("--max-tokens", metavar="N", help="of all turns until mino ends")
+    limits.add_argument(
+        "--max-tokens",
+        metavar="N",
+        help="of all turns until mino ends; before a request, all that it may take must be left "
+        f"(a byte is reckoned as a token, an answer as {ANSWER_TOKENS})",
+    )
     limits.add_argument(
         "--max-cost", metavar="DOLLARS", help="of all turns until mino ends; needs --prices"
     )

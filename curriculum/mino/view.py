@@ -163,4 +163,7 @@ def error_line(payload: Mapping[str, Any]) -> str:
         return f"[Turn cancelled: {one_line(payload['message'])}]"
     if payload["kind"] == "budget":
         return refusal_line(payload)
+    if payload["kind"] == "context" and "needed" in payload:
+        numbers = f"{payload['needed']} tokens needed, the limit is {payload['limit']}"
+        return f"[Turn failed: context: {one_line(payload['message'])}: {numbers}]"
     return f"[Turn failed: {payload['kind']}: {one_line(payload['message'])}]"

@@ -68,27 +68,46 @@ def test_a_turn_that_takes_too_long_is_ended_and_said(desk: Desk, trace: Path) -
 
 def test_a_command_is_stopped_when_the_time_is_up(desk: Desk, trace: Path) -> None:
     with script(calls("sleep 600")) as server:
-        arguments = ("--deadline", "1", "--trace", str(trace), "--allow-rule", "bash:sleep 600")
+        arguments = ("--deadline", "4", "--trace", str(trace), "--allow-rule", "bash:sleep 600")
         ran = desk.run("run", "go", *arguments, env=desk.at(server))
     assert ran.returncode == 1
     (result,) = payloads(trace, "tool.result")
     assert (result["status"], result["reason"]) == ("failed", "cancelled")
 
 
-def test_each_turn_has_its_own_time_and_ctrl_c_still_works(desk: Desk, trace: Path) -> None:
-    arguments = ("--deadline", "1.5", "--trace", str(trace))
-    with script(HOLD, says("Second."), HOLD) as server, desk.person(server, *arguments) as person:
+def test_a_wait_between_attempts_ends_with_the_time(desk: Desk, trace: Path) -> None:
+    busy = {"status": 503, "headers": {"retry-after": "15"}, "send": []}
+    with script(busy) as server:
+        arguments = ("--deadline", "4", "--trace", str(trace))
+        ran = desk.run("run", "go", *arguments, env=desk.at(server))
+        assert len(server.requests) == 1
+    assert ran.returncode == 1
+    assert "[Turn cancelled: the turn took longer than 4 s]" in ran.stderr
+    assert len(payloads(trace, "retry.wait")) == 1
+
+
+def test_each_turn_has_its_own_time(desk: Desk, trace: Path) -> None:
+    arguments = ("--deadline", "4", "--trace", str(trace))
+    with script(HOLD, says("Second.")) as server, desk.person(server, *arguments) as person:
         person.say("first")
-        person.see("[Turn cancelled: the turn took longer than 1.5 s]")
+        person.see("[Turn cancelled: the turn took longer than 4 s]")
         person.say("second")
         person.see("Assistant> Second.")
-        person.say("third")
-        person.see("Assistant> Half", times=2)
-        person.type("\x03")
-        person.see("[Turn cancelled: ", times=2)
         person.say("/quit")
         assert person.leave() == 0
-    assert [one["by"] for one in payloads(trace, "cancel.request")] == ["policy", "user"]
+    assert [one["by"] for one in payloads(trace, "cancel.request")] == ["policy"]
+
+
+def test_ctrl_c_still_ends_a_turn_that_has_a_deadline(desk: Desk, trace: Path) -> None:
+    arguments = ("--deadline", "600", "--trace", str(trace))
+    with script(HOLD) as server, desk.person(server, *arguments) as person:
+        person.say("first")
+        person.see("Assistant> Half")
+        person.type("\x03")
+        person.see("[Turn cancelled: ")
+        person.say("/quit")
+        assert person.leave() == 0
+    assert [one["by"] for one in payloads(trace, "cancel.request")] == ["user"]
 
 
 def test_ctrl_c_after_a_deadline_does_not_leave(desk: Desk) -> None:
@@ -105,13 +124,13 @@ def test_ctrl_c_after_a_deadline_does_not_leave(desk: Desk) -> None:
 def test_a_question_ends_with_the_time_and_what_was_half_typed_is_gone(
     desk: Desk, trace: Path
 ) -> None:
-    arguments = ("--deadline", "2", "--trace", str(trace))
+    arguments = ("--deadline", "5", "--trace", str(trace))
     exchanges = (calls("touch ran"), says("Second."))
     with script(*exchanges) as server, desk.person(server, *arguments) as person:
         person.say("first")
         person.asked()
         person.type("ye")
-        person.see("[Turn cancelled: the turn took longer than 2 s]")
+        person.see("[Turn cancelled: the turn took longer than 5 s]")
         person.see("\nYou>", last=True)
         person.type("second\r")
         person.see("Assistant> Second.")
@@ -155,6 +174,21 @@ def test_a_step_that_does_not_fit_is_not_begun_and_the_reason_is_plain(
     assert "[Turn stopped by the budget: the next step may cost up to " in ran.stderr
     assert "and 100 tokens of 100 tokens is left. It was not begun.]" in ran.stderr
     assert payloads(trace, "session.stop")[0]["reason"] == "budget"
+
+
+def test_a_chat_goes_on_after_its_budget_has_stopped_a_turn(desk: Desk, trace: Path) -> None:
+    arguments = ("--max-tokens", "15000", "--trace", str(trace))
+    with script(says("Two.")) as server, desk.person(server, *arguments) as person:
+        person.see("\nYou>", last=True)
+        person.say("first " + "x" * 9000)
+        person.see("[Turn stopped by the budget: ")
+        person.say("second")
+        person.see("Assistant> Two.")
+        person.see("[Spent in this turn: 15 tokens; left: 14985 tokens of 15000 tokens]")
+        person.say("/quit")
+        assert person.leave() == 0
+    (error,) = payloads(trace, "error")
+    assert (error["kind"], error["resource"]) == ("budget", "tokens")
 
 
 def test_money_is_counted_exactly_and_shown_in_dollars(desk: Desk, trace: Path) -> None:
@@ -251,6 +285,14 @@ def test_what_does_not_fit_is_left_out_and_said(desk: Desk, trace: Path) -> None
     assert payloads(trace, "context.compact")
     assert "third" in to_json(last)
     assert long.strip() not in to_json(last)
+
+
+def test_a_limit_that_nothing_fits_in_is_told_with_both_numbers(desk: Desk) -> None:
+    with script() as server:
+        ran = desk.run("run", "go", "--context-limit", "10", env=desk.at(server))
+        assert server.requests == []
+    assert ran.returncode == 1
+    assert "tokens needed, the limit is 10]" in ran.stderr
 
 
 def refused_as_too_long() -> dict[str, Any]:
