@@ -37,17 +37,7 @@ class Decision:
     actor_id: str
     rationale: str = ""
 
-    @property
-    def is_valid(self) -> bool:
-        """Whether it says one of the four words, and the model is not the one who says it."""
-        known = ("allow", "deny", "cancelled", "expired")
-        return self.decision in known and self.actor_kind in ("user", "policy")
 
-
-# endregion
-
-
-# region: seam
 class Approver(Protocol):
     """Anyone who can say yes to a prepared call."""
 

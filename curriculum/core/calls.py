@@ -49,9 +49,11 @@ class CallRunner:
             for call, job in jobs:
                 if isinstance(job, Prepared):
                     self._ledger.started(call, job)
-            work = [self._work(call, job, cancel) for call, job in jobs]
+            work = [self._work(c, job, cancel) for c, job in jobs if isinstance(job, Prepared)]
+            outcomes = iter(self._scheduler.run(work) if work else ())
             faults = []
-            for (call, job), outcome in zip(jobs, self._scheduler.run(work), strict=True):
+            for call, job in jobs:
+                outcome = next(outcomes) if isinstance(job, Prepared) else job
                 if isinstance(outcome, ToolResult):
                     self._ledger.finished(call, outcome)
                     if isinstance(job, Prepared):
@@ -110,7 +112,7 @@ class CallRunner:
 
         try:
             decision = self._approver.decide(request)
-            if not isinstance(decision, Decision) or not decision.is_valid:
+            if not _is_answer(decision):
                 raise TypeError(f"the approver answered {decision!r}")
         except BaseException as fault:
             stop = self._ledger.explain(fault, ApprovalError)
@@ -123,7 +125,7 @@ class CallRunner:
     # endregion
 
     def _work(
-        self, call: ToolCall, job: Prepared | ToolResult, cancel: CancelToken
+        self, call: ToolCall, prepared: Prepared, cancel: CancelToken
     ) -> Callable[[], ToolResult | Exception]:
         """What the scheduler runs for this call; a bug in the tool comes back as its outcome."""
         pieces = 0
@@ -145,12 +147,22 @@ class CallRunner:
             pieces += 1
 
         def execute() -> ToolResult | Exception:
-            if isinstance(job, ToolResult):
-                return job
             try:
                 running = RunningCall(call.call_id, cancel, show)
-                return self._tools.execute(call.name, job, running)
+                return self._tools.execute(call.name, prepared, running)
             except Exception as fault:
                 return self._ledger.explain(fault, ToolError)
 
         return execute
+
+
+def _is_answer(decision: object) -> bool:
+    """Whether it is one of the four words, said by a user or a policy with a name."""
+    return (
+        type(decision) is Decision
+        and decision.decision in ("allow", "deny", "cancelled", "expired")
+        and decision.actor_kind in ("user", "policy")
+        and isinstance(decision.actor_id, str)
+        and 0 < len(decision.actor_id) <= 64
+        and isinstance(decision.rationale, str)
+    )

@@ -13,6 +13,15 @@ if TYPE_CHECKING:
     CancelledBy = Literal["user", "harness", "policy"]
 
 
+def describe(fault: BaseException) -> str:
+    """`fault` in words, also when it is too broken to say anything itself."""
+    name = type(fault).__name__
+    try:
+        return f"{name}: {fault}"
+    except BaseException:
+        return f"{name}, which cannot be described"
+
+
 class PreparationError(Exception):
     """A tool will not run this call. The model gets the message as the call's result."""
 
@@ -39,6 +48,11 @@ class RunError(Exception):
         super().__init__(message)
         self.message = message
         self.details = details
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it can be recorded: a subclass may have forgotten to call `__init__`."""
+        return isinstance(getattr(self, "message", None), str)
 
     def payload(self) -> dict[str, object]:
         """The payload of the `error` event."""
@@ -69,6 +83,8 @@ class CancelledError(RunError):
 
     def __init__(self, message: str = "the run was cancelled", by: CancelledBy = "user") -> None:
         super().__init__(message)
+        if by not in ("user", "harness", "policy"):
+            raise ValueError(f"nobody cancels as {by!r}; say user, harness or policy")
         self.by = by
 
 

@@ -12,6 +12,7 @@ from curriculum.core.errors import (
     ModelError,
     ProtocolError,
     RunError,
+    describe,
 )
 from curriculum.core.journal import Record
 from curriculum.core.messages import Message, ModelTurn, ToolCall
@@ -93,11 +94,14 @@ class Ledger:
             raise JournalError("the journal was lost earlier in this session; start a new one")
         try:
             position = self._journal.append(Record(kind, self._turn_id, data))
-        except Exception as fault:
-            self._journal_lost = True
-            if isinstance(fault, JournalError):
+            if position is not None and (type(position) is not int or position < 0):
+                raise TypeError(f"the journal returned {position!r}, which is no position")
+        except BaseException as fault:
+            self._journal_lost = True  # also when interrupted: who knows what it holds now
+            if isinstance(fault, JournalError) or not isinstance(fault, Exception):
                 raise
-            raise JournalError(f"the {kind} record could not be kept: {fault}") from fault
+            told = f"the {kind} record could not be kept: {describe(fault)}"
+            raise JournalError(told) from fault
         self.messages += messages
         self._roles += [message.role for message in messages]
         if position is not None:
@@ -129,8 +133,8 @@ class Ledger:
             try:
                 self._close_calls(stop.message)
                 self.end_turn("cancelled" if stop.reason == "cancelled" else "failed")
-            except JournalError as worse:
-                stop = worse
+            except BaseException as worse:
+                stop = self.explain(worse, JournalError)
         self._close_calls(stop.message)
         self.note("error", stop.payload())
         return stop
@@ -139,12 +143,12 @@ class Ledger:
 
     def explain(self, fault: BaseException, kind: type[RunError] = RunError) -> RunError:
         """`fault` as the RunError to record; the first word of a cancellation is an event."""
-        if isinstance(fault, RunError):
+        if isinstance(fault, RunError) and fault.is_whole:
             stop = fault
         elif isinstance(fault, KeyboardInterrupt):
             stop = CancelledError("interrupted from the keyboard")
         else:
-            stop = kind(f"{type(fault).__name__}: {fault}")
+            stop = kind(describe(fault))
             stop.__cause__ = fault  # whoever debugs finds the traceback there
         if isinstance(stop, CancelledError) and stop is not self._cancellation:
             self._cancellation = stop
@@ -162,6 +166,8 @@ class Ledger:
 
     def retried(self, retry: Retry) -> None:
         """The attempt failed before it showed anything, and another follows."""
+        if not isinstance(retry.cause, str) or type(retry.wait_us) is not int or retry.wait_us < 0:
+            raise ProtocolError(f"a retry has a cause and a wait in µs: {retry!r}")
         if self._shown:
             raise ProtocolError("a model that has shown text cannot start its answer again")
         self._respond("failed")

@@ -1,27 +1,23 @@
 """How an event that is too long for one line of a trace is cut.
 
-The longest text of its payload is halved and marked until the line fits, so that a reader never
-meets a line beyond the limit, and sees what is missing. Loaded only when a line is too long.
+Every text of its payload beyond some length is cut there and marked, so that a reader never meets
+a line beyond the limit, and sees what is missing. Loaded only when a line is too long.
 """
 
 from __future__ import annotations
 
 from _collections_abc import Mapping
 
-from curriculum.core.errors import TraceError
-
 MARK = "[REDACTED:line-limit:1]"
 
 
-def shorten_longest(payload: object) -> tuple[str, object]:
-    """(JSON Pointer of the cut, a copy of `payload` with its longest text halved and marked).
+def shorten(payload: object, longest: int) -> tuple[list[str], object]:
+    """(JSON Pointers of the cuts, a copy of `payload` with no text of over `longest` characters).
 
-    Raises TraceError if no text is long enough for a cut to help.
+    The mark of a cut comes on top.
     """
-    length, pointer = max(_texts(payload, "/payload"), default=(0, ""))
-    if length <= 2 * len(MARK):
-        raise TraceError("an event has too many fields to fit in one line of a trace")
-    return pointer, _rebuild(payload, "/payload", pointer)
+    cuts: list[str] = []
+    return cuts, _rebuild(payload, "/payload", longest, cuts)
 
 
 def pointer_token(key: str) -> str:
@@ -29,16 +25,14 @@ def pointer_token(key: str) -> str:
     return key.replace("~", "~0").replace("/", "~1")
 
 
-def _texts(node: object, pointer: str) -> list[tuple[int, str]]:
+def _rebuild(node: object, pointer: str, longest: int, cuts: list[str]) -> object:
     if isinstance(node, str):
-        return [(len(node), pointer)]
-    return [text for step, child in _children(node, pointer) for text in _texts(child, step)]
-
-
-def _rebuild(node: object, pointer: str, target: str) -> object:
-    if isinstance(node, str):
-        return node.removesuffix(MARK)[: len(node) // 2] + MARK if pointer == target else node
-    rebuilt = [_rebuild(child, step, target) for step, child in _children(node, pointer)]
+        if len(node) <= longest:
+            return node
+        cuts.append(pointer)
+        return node[:longest] + MARK
+    children = _children(node, pointer)
+    rebuilt = [_rebuild(child, step, longest, cuts) for step, child in children]
     if isinstance(node, Mapping):
         return dict(zip(node, rebuilt, strict=True))
     return rebuilt or node

@@ -114,9 +114,12 @@ class AgentRunner:
     def turn(self, user_input: str) -> RunResult:
         """Answer one input. Whatever happens on the way, the caller gets the facts.
 
-        Raises RuntimeError, with nothing recorded, after the session has stopped.
+        Raises, with nothing recorded: RuntimeError after the session has stopped, TypeError if the
+        input is no text.
         """
         self._check_open()
+        if not isinstance(user_input, str):
+            raise TypeError(f"the input is {type(user_input).__name__}, not text")
         text, stop = "", None
         try:
             if not self.recorder.events:

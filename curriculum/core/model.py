@@ -7,8 +7,8 @@ pieces, and then the same turn. The loop reads both through `stream_turn`.
 from __future__ import annotations
 
 from curriculum.core.errors import ModelError, ProtocolError
-from curriculum.core.messages import ModelTurn, ToolCall
-from curriculum.core.trace import clean_text
+from curriculum.core.messages import ModelTurn, ToolCall, Usage
+from curriculum.core.trace import MAX_INTEGER, clean_text
 from curriculum.core.values import TYPE_CHECKING, Prefix, Protocol, as_data, value
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     Descriptors = Sequence[dict[str, object]]
 
 MAX_CALL_ID = 256  # characters; Trace 0.1
+MAX_CALLS = 512  # in one answer: its event has to fit in one line of a trace
 
 
 # region: model
@@ -69,6 +70,11 @@ def stream_turn(
 # endregion
 
 
+def _is_count(usage: object) -> bool:
+    counts = as_data(usage).values() if isinstance(usage, Usage) else (-1,)
+    return all(type(count) is int and 0 <= count <= MAX_INTEGER for count in counts)
+
+
 # region: check
 def check_answer(turn: ModelTurn, shown: str, used_ids: Container[str]) -> tuple[ToolCall, ...]:
     """Refuse an answer that cannot be trusted before anything of it is kept or run.
@@ -83,8 +89,10 @@ def check_answer(turn: ModelTurn, shown: str, used_ids: Container[str]) -> tuple
         raise ProtocolError("the content or a chunk of the answer is not text")
     if shown and shown != clean_text(turn.resolved_content):
         raise ProtocolError("the streamed text is not the text of the answer")
-    if turn.usage and not all(isinstance(n, int) and n >= 0 for n in as_data(turn.usage).values()):
+    if turn.usage is not None and not _is_count(turn.usage):
         raise ProtocolError(f"the usage is not two counts of tokens: {turn.usage!r}")
+    if len(turn.tool_calls) > MAX_CALLS:
+        raise ProtocolError(f"the answer has {len(turn.tool_calls)} calls; {MAX_CALLS} are allowed")
     fresh: dict[str, ToolCall] = {}
     for call in turn.tool_calls:
         texts = tuple(as_data(call).values()) if isinstance(call, ToolCall) else ()

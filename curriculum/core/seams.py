@@ -30,6 +30,8 @@ class CancelToken:
 
     def cancel(self, by: CancelledBy = "user") -> None:
         """Ask the run to stop; safe in a signal handler. `by` is an actor kind."""
+        if by not in ("user", "harness", "policy"):
+            raise ValueError(f"nobody cancels as {by!r}; say user, harness or policy")
         self.by = self.by or by
 
     def check(self) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from _collections_abc import Mapping
 
 from curriculum.core.errors import PreparationError
-from curriculum.core.trace import to_json
+from curriculum.core.trace import MAX_INTEGER, to_json
 from curriculum.core.values import TYPE_CHECKING, Protocol, value
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class ToolDefinition:
         return {
             "name": self.name,
             "description": self.description,
-            "parameters": dict(self.parameters),
+            "parameters": copy_data(self.parameters),
         }
 
 
@@ -79,6 +79,21 @@ class ToolResult:
     truncated: bool = False
     reason: str | None = None
     notes: tuple[str, ...] = ()
+
+    @property
+    def is_outcome(self) -> bool:
+        """Whether a tool may say this of a call that ran: a status of running, fields of the
+        right types, and a reason of lower-case letters and hyphens.
+        """
+        code, reason = self.exit_code, self.reason
+        return (
+            self.status in RAN
+            and isinstance(self.output, str)
+            and (code is None or (type(code) is int and abs(code) <= MAX_INTEGER))
+            and isinstance(self.truncated, bool)
+            and (reason is None or (isinstance(reason, str) and _is_word(reason)))
+            and all(isinstance(note, str) for note in self.notes)
+        )
 
     def payload(self) -> dict[str, object]:
         """The result as plain data, without the fields that say nothing."""
@@ -163,21 +178,44 @@ class ToolBox:
             known = ", ".join(self._tools) or "none"
             return ToolResult("unknown_tool", f"no tool is named {call.name!r}; tools: {known}")
         try:
-            return tool.prepare(call.arguments)
+            prepared = tool.prepare(call.arguments)
         except PreparationError as refusal:
             return ToolResult(refusal.status, str(refusal))
+        if not isinstance(prepared, Prepared):
+            raise TypeError(f"prepare returned {prepared!r}, not what was prepared")
+        _check_display(prepared.display)  # what observers could not be shown is a bug: found now
+        return prepared
 
     def execute(self, name: str, prepared: Prepared, call: RunningCall) -> ToolResult:
         """Run what was prepared. A tool that gives back anything but an outcome is a bug."""
         result = self._tools[name].execute(prepared, call)
-        if not isinstance(result, ToolResult) or result.status not in RAN:
+        if not isinstance(result, ToolResult) or not result.is_outcome:
             raise TypeError(f"the tool {name!r} returned {result!r}, not what came of running")
         return result
 
 
+def copy_data(node: object) -> object:
+    """Plain data that shares nothing with `node`: mappings become dicts, lists and tuples lists."""
+    if isinstance(node, Mapping):
+        return {name: copy_data(field) for name, field in node.items()}
+    if isinstance(node, (list, tuple)):
+        return [copy_data(item) for item in node]
+    return node
+
+
 def copy_display(display: Mapping[str, object]) -> dict[str, object]:
     """A copy that shares nothing with the prepared call."""
-    return {
-        name: copy_display(field) if isinstance(field, Mapping) else field
-        for name, field in display.items()
-    }
+    return {name: copy_data(field) for name, field in display.items()}
+
+
+def _check_display(display: Mapping[str, object]) -> None:
+    """Raise TypeError or ValueError unless it is scalars, or flat mappings of them, for JSON."""
+    to_json(display)
+    for field in display.values():
+        for scalar in field.values() if isinstance(field, Mapping) else (field,):
+            if isinstance(scalar, (list, tuple, Mapping)):
+                raise TypeError(f"a display holds scalars and flat mappings of them, not {field!r}")
+
+
+def _is_word(text: str) -> bool:
+    return 0 < len(text) <= 64 and all(c == "-" or "a" <= c <= "z" for c in text)

@@ -12,7 +12,7 @@ import time
 from _collections_abc import Mapping
 from _thread import RLock
 
-from curriculum.core.errors import TraceError
+from curriculum.core.errors import TraceError, describe
 from curriculum.core.values import TYPE_CHECKING, Prefix, Protocol, as_data, value
 
 if TYPE_CHECKING:
@@ -139,19 +139,20 @@ class Event:
     def to_line(self) -> str:
         """The event as one JSON line with its LF.
 
-        A line never passes 256 KiB: the longest text of the payload is cut and marked instead,
-        and `redaction` points at the cut.
+        A line never passes 256 KiB: the long texts of the payload are cut and marked instead, and
+        `redaction` points at the cuts. Raises TraceError if no cut can help.
         """
         fields = {"trace_version": "0.1", **as_data(self)}
         line = to_json(fields)
-        cuts: set[str] = set()
+        longest = MAX_LINE_BYTES
         while len(line) * 4 >= MAX_LINE_BYTES and len(line.encode()) >= MAX_LINE_BYTES:
-            from curriculum.core.line_limit import shorten_longest
+            from curriculum.core.line_limit import MARK, shorten
 
-            cut, fields["payload"] = shorten_longest(fields["payload"])
-            cuts.add(cut)
-            items = sorted(cuts)
-            fields["redaction"] = {"status": "redacted", "policy": "line-limit", "items": items}
+            longest //= 2
+            if longest <= len(MARK):
+                raise TraceError("an event has too many fields to fit in one line of a trace")
+            cuts, fields["payload"] = shorten(self.payload, longest)
+            fields["redaction"] = {"status": "redacted", "policy": "line-limit", "items": cuts}
             line = to_json(fields)
         return line + "\n"
 
@@ -228,7 +229,7 @@ class Recorder:
                 try:
                     self._sink(event)
                 except Exception as fault:
-                    self.failure = TraceError(f"the trace could not be written: {fault}")
+                    self.failure = TraceError(f"the trace could not be written: {describe(fault)}")
             return event
 
     def _shared(self, *fields: str) -> Mapping[str, str]:
