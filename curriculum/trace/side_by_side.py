@@ -1,6 +1,7 @@
 """Many files validated at a time, each in a process of its own; the reports come in order.
 
-Standard input has one reader: it is validated in this process when its turn comes.
+Standard input has one reader: it is validated in this process when its turn comes. Ctrl+C reaches
+this process only; whatever ends it early, its workers are killed, since a file may never end.
 """
 
 from __future__ import annotations
@@ -10,10 +11,14 @@ import multiprocessing
 import signal
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from functools import cache
 
 from curriculum.trace.command_validate import validate_file
 from curriculum.trace.engines import Engine, make_engine
+from curriculum.trace.inputs import IO_FAULT
+from curriculum.trace.report import shown_name
 from curriculum.trace.validate import Options, Report
 
 Result = Report | tuple[str, int]
@@ -26,17 +31,35 @@ def validate_side_by_side(
     # Not forked: a fork would share what this process has read of standard input.
     workers = ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), _begin)
     try:
-        waiting = [
-            None if name == "-" else workers.submit(_work, name, engine, options) for name in files
-        ]
+        with _interrupts_held():  # a worker that is only starting would show a traceback
+            waiting = [
+                None if name == "-" else workers.submit(_work, name, engine, options)
+                for name in files
+            ]
         for name, future in zip(files, waiting, strict=True):
-            yield future.result() if future else validate_file(name, _engine(engine), options)
+            try:
+                yield future.result() if future else validate_file(name, _engine(engine), options)
+            except BrokenProcessPool:
+                yield f"{shown_name(name)}: a process that validates was killed", IO_FAULT
+    except BaseException:
+        for worker in multiprocessing.active_children():
+            worker.kill()
+        raise
     finally:
         workers.shutdown(wait=True, cancel_futures=True)
 
 
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Ctrl+C comes after this. Processes that start meanwhile never see it: they inherit that."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _begin() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends its workers
     gc.set_threshold(100_000)
 
 

@@ -346,3 +346,59 @@ def test_no_jobs_is_one_for_each_processor() -> None:
     done = run("--jobs", "0", *sorted(GOLDEN.glob("*.jsonl")))
     assert done.returncode == 0
     assert done.stderr == ""
+
+
+def test_ctrl_c_ends_workers_that_wait_for_files_without_an_end(tmp_path: Path) -> None:
+    files = [tmp_path / "one", tmp_path / "two"]
+    for file in files:
+        os.mkfifo(file)
+    process = subprocess.Popen(
+        [*COMMAND, "--jobs", "2", *files],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    # Each comes back when a worker has opened the file, which then never ends.
+    ends = [os.open(file, os.O_WRONLY) for file in files]
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the workers, too
+    out, shown = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert out + shown == b""
+    for end in ends:
+        with pytest.raises(BrokenPipeError):  # nobody reads it any more
+            os.write(end, b"x")
+        os.close(end)
+
+
+def test_a_worker_that_is_killed_is_one_line_for_each_file(tmp_path: Path) -> None:
+    files = [tmp_path / "one", tmp_path / "two"]
+    for file in files:
+        os.mkfifo(file)
+    process = subprocess.Popen(
+        [*COMMAND, "--jobs", "2", *files],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    ends = [os.open(file, os.O_WRONLY) for file in files]
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    if not children.exists():
+        process.kill()
+        pytest.skip("this system does not list the children of a process")
+    workers = [pid for pid in map(int, children.read_text().split()) if reads(pid, files[0])]
+    os.kill(workers[0], signal.SIGKILL)
+    out, shown = process.communicate(timeout=60)
+    for end in ends:
+        os.close(end)
+    assert process.returncode == 74
+    assert out == b""
+    told = [f"validate: {file}: a process that validates was killed" for file in files]
+    assert shown.decode().splitlines() == told
+
+
+def reads(pid: int, file: Path) -> bool:
+    """Whether a process has the file open."""
+    return any(
+        os.path.realpath(opened) == str(file) for opened in Path(f"/proc/{pid}/fd").iterdir()
+    )
