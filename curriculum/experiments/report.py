@@ -6,6 +6,7 @@ no network: its plots are in it, and it has no script.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
 from html import escape
@@ -78,7 +79,7 @@ def as_html(experiment: Experiment, lines: Sequence[Line], plots: Sequence[str],
         f"<dt>{escape(name)}</dt><dd>{escape(METRICS[name].about)}</dd>\n"
         for name in experiment.metrics
     )
-    about = "".join(f"<p>{escape(part)}</p>\n" for part in experiment.about.split("\n\n") if part)
+    about = "".join(f"<p>{_prose(part)}</p>\n" for part in experiment.about.split("\n\n") if part)
     part = "" if runs == total else f"<p><strong>{runs} of {total} runs are done.</strong></p>\n"
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">\n'
@@ -91,6 +92,11 @@ def as_html(experiment: Experiment, lines: Sequence[Line], plots: Sequence[str],
         f"<h2>What was measured</h2>\n<dl>{told}</dl>\n<h2>What was varied</h2>\n<dl>{axes}</dl>\n"
         f"<h2>What stayed the same</h2>\n<dl>{fixed}</dl>\n</main></body></html>\n"
     )
+
+
+def _prose(text: str) -> str:
+    """Escaped text, with names in backquotes set as code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
 
 
 def _header(experiment: Experiment) -> list[str]:
