@@ -49,7 +49,7 @@ def test_short_names_of_exercises(desk: Desk, name: str) -> None:
         (["grade", "s99"], 2, "no lesson 's99'; there are s01, s02, s03"),
         (["grade", "s01.q"], 2, "no exercise 's01.q'; there are s01.a (first_request)"),
         (["hint", "s01"], 2, "which exercise of s01? Say for example s01.a"),
-        (["grade", "s01", "--timeout", "0"], 2, "invalid _seconds value: '0'"),
+        (["grade", "s01", "--timeout", "0"], 2, "'0' is no number of seconds above 0"),
         (["sing"], 2, "invalid choice: 'sing'"),
         (["solution", "s01.a"], 2, "try s01.a first: edit curriculum/lessons"),
         (["reset", "s01"], 0, ""),

@@ -80,9 +80,12 @@ def _parser() -> _Parser:
 
 
 def _seconds(text: str) -> float:
-    seconds = float(text)
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
     if not 0 < seconds < float("inf"):
-        raise ValueError
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds above 0")
     return seconds
 
 
