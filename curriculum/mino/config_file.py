@@ -42,9 +42,8 @@ def read_file(path: str, names: Collection[str]) -> dict[str, str]:
     for name, setting in data.items():
         if name not in known:
             raise ConfigError(f"{quote(path)}: unknown {quote(name)}; known are {', '.join(known)}")
-        if name in NUMBERS and type(setting) in (int, float):
-            data[name] = f"{setting:f}" if isinstance(setting, float) else str(setting)
-        elif name in SWITCHES and isinstance(setting, bool):
+        is_number = name in NUMBERS and type(setting) in (int, float)
+        if is_number or (name in SWITCHES and isinstance(setting, bool)):
             data[name] = str(setting)
         elif not isinstance(setting, str):
             raise ConfigError(f"{quote(path)}: {name} must be a text in quotes")

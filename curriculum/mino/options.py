@@ -73,7 +73,8 @@ def make_parser() -> argparse.ArgumentParser:
     common.add_argument(
         "--allow-reads",
         action="store_true",
-        help="files below this directory may be read without a question, several at once",
+        help="files below this directory may be read without a question, several at once; the "
+        "model's provider gets their text",
     )
     turns = _Parser(add_help=False, argument_default=argparse.SUPPRESS)
     turns.add_argument("--trace", metavar="FILE", help="write Trace 0.1 to a new file")

@@ -497,6 +497,28 @@ def test_limits_come_from_the_file_and_variables_and_doctor_shows_them(desk: Des
     assert rows["protocol"] == "chat  (from config.toml)"
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("max_cost = 0.1234567", "dollars"),
+        ("deadline = inf", "seconds"),
+        ("max_tokens = 1.5", "whole number"),
+        ("max_tokens = true", "must be a text"),
+        ("allow_reads = 1", "must be a text"),
+        ('allow_reads = "perhaps"', "it can be true"),
+    ],
+)
+def test_a_wrong_limit_in_the_file_is_told_and_not_rounded(
+    desk: Desk, text: str, said: str
+) -> None:
+    (desk.home / ".mino").mkdir()
+    (desk.home / ".mino" / "config.toml").write_text(text)
+    ran = desk.run("run", "go", env={**desk.environment, "OPENAI_API_KEY": KEY})
+    assert ran.returncode == 2
+    assert ran.stderr.count("\n") == 1
+    assert said in ran.stderr
+
+
 def test_without_limits_doctor_says_none(desk: Desk) -> None:
     rows = sources(desk, OPENAI_API_KEY=KEY)
     for name in ("deadline", "max_tokens", "max_cost", "prices", "context_limit"):
