@@ -139,8 +139,8 @@ class Acts:
         if act == "stops":
             call.cancel.cancel("harness")
         if act == "long":
-            return ToolResult("completed", "x" * 5000)
-        return ToolResult("failed" if act == "fails" else "completed", "done")
+            return ToolResult("completed", call.call_id + " x" * 2500)
+        return ToolResult("failed" if act == "fails" else "completed", call.call_id)
 
 
 class Decides:
@@ -220,6 +220,10 @@ def check(session: Session, result: RunResult) -> None:
     assert set(ran) <= started
     for call_id, status in statuses(result).items():
         assert call_id in started or status not in ("completed", "failed", "unknown")
+
+    for one in payloads(result, "tool.result"):
+        if one["status"] in ("completed", "failed") and one["output"]:
+            assert one["output"].split()[0] == one["call_id"], "each result is its own call's"
 
     first = [one for one in payloads(result, "model.request") if one["attempt"] == 1]
     assert len(first) <= plan.turns
