@@ -123,4 +123,7 @@ def make_console(stderr: bool = False) -> Console:
     """A console that knows NO_COLOR, dumb terminals and pipes."""
     from rich.console import Console
 
-    return Console(stderr=stderr, highlight=False, emoji=False, markup=False)
+    # COLUMNS=0 makes rich print nothing of a styled text; rows are laid out here in any case.
+    columns = os.environ.get("COLUMNS", "")
+    width = UNKNOWN[0] if columns and not columns.strip("0") else None
+    return Console(stderr=stderr, highlight=False, emoji=False, markup=False, width=width)

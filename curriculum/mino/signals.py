@@ -17,7 +17,7 @@ from curriculum.core.deadline import DeadlineToken
 from curriculum.core.seams import CancelToken
 
 BOUNCE_SECONDS = 0.1
-ENDING = (signal.SIGTERM, signal.SIGHUP)
+ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
 class TerminatedError(BaseException):

@@ -19,7 +19,9 @@ from collections.abc import Callable
 from curriculum.core.errors import CancelledError
 from curriculum.mino.signals import Signals, TerminatedError
 
-READ_BYTES = 4096  # a terminal gives no longer line (termios(3), canonical mode)
+READ_BYTES = 4096
+LINE_BYTES = 4095  # the kernel drops what is beyond and keeps the Enter (termios(3))
+TOO_LONG = "a line too long to be read whole"  # and so no answer: what was cut off may say no
 LOOK_SECONDS = 0.1  # how late it is noticed that the time is up
 IFLAG, LFLAG = 0, 3  # places in what tcgetattr returns
 
@@ -58,16 +60,16 @@ class Terminal:
             except (EOFError, OSError):
                 self._check_there()
                 return None
-        if line.strip():
-            self._readline.add_history(line)
+        self.remember(line)
         return line
 
     # endregion
 
     def remember(self, line: str) -> None:
         """Let the person get at an earlier line with the arrow keys."""
-        if line.isprintable():
-            self._readline.add_history(line)
+        if line.strip() and line.isprintable():
+            with contextlib.suppress(UnicodeError):  # readline has the locale's encoding
+                self._readline.add_history(line)
 
     # region: answer
     def read_answer(self, ready: Callable[[], None]) -> str | None:
@@ -83,7 +85,7 @@ class Terminal:
             try:
                 termios.tcsetattr(self._fd, termios.TCSAFLUSH, self._settings)
                 ready()
-                line = b""
+                line, size = b"", 0
                 while not line.endswith(b"\n"):
                     while not select.select([self._fd], [], [], LOOK_SECONDS)[0]:
                         check()
@@ -91,6 +93,7 @@ class Terminal:
                     if not data:
                         self._check_there()
                         return None
+                    size += len(data)
                     line = line[:READ_BYTES] + data
                 termios.tcflush(self._fd, termios.TCIFLUSH)
                 check()
@@ -100,7 +103,7 @@ class Terminal:
             except (OSError, termios.error):
                 self._check_there()
                 raise
-        return line.decode("utf-8", "replace")
+        return line.decode("utf-8", "replace") if size < LINE_BYTES else TOO_LONG
 
     # endregion
 

@@ -286,6 +286,8 @@ def test_e4_without_a_terminal_nothing_is_approved_and_it_is_said_why(
 
 YES = ["y", "Y", "yes", "YES", "  y ", "\tyEs"]
 NO = ["", "n", "yes, but...", "yep", "y y", "ok", "ja", "y" * 5000, "\u3000ｙ", "y\u200b"]
+# The kernel keeps 4095 bytes of a line, and the Enter: what is left of these is a yes.
+NO += ["y" + " " * 4094 + "no", " " * 4094 + "y NO", "y" + " " * 5000]
 
 
 @pytest.mark.parametrize("line", YES)
@@ -303,6 +305,19 @@ def test_e6_any_other_line_refuses(desk: Desk, line: str) -> None:
         person.answer(line)
         person.see("[Tool result: denied]")
     assert not list(desk.project.iterdir())
+
+
+@pytest.mark.parametrize("env", [{"COLUMNS": "0"}, {"LC_ALL": "C"}, {"LC_ALL": "POSIX"}])
+def test_the_question_and_any_text_survive_an_odd_environment(
+    desk: Desk, env: dict[str, str]
+) -> None:
+    with script(calls("touch ran"), DONE) as server, desk.person(server, env=env) as person:
+        person.say("grüße 中文")
+        person.asked()
+        person.answer("y")
+        person.see("[Tool result: completed; exit code 0]")
+        person.see("Assistant> Done.")
+    assert "grüße 中文" in str(server.requests[0].json()["input"])
 
 
 def test_e6_a_key_is_no_line_and_can_be_taken_back(desk: Desk) -> None:

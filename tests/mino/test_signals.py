@@ -133,7 +133,9 @@ def test_b11_two_interrupts_at_once_give_one_result_and_the_prompt(desk: Desk) -
     assert len(desk.results()) == 1
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=["term", "hup"])
+@pytest.mark.parametrize(
+    "number", [signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT], ids=["term", "hup", "quit"]
+)
 def test_b8_a_signal_stops_the_command_and_leaves_a_file_to_go_on_with(
     desk: Desk, number: signal.Signals
 ) -> None:
@@ -153,7 +155,9 @@ def test_b8_a_signal_stops_the_command_and_leaves_a_file_to_go_on_with(
             person.see("Assistant> Gone on.")
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=["term", "hup"])
+@pytest.mark.parametrize(
+    "number", [signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT], ids=["term", "hup", "quit"]
+)
 def test_b10_a_signal_at_the_prompt_is_in_the_exit_code(desk: Desk, number: signal.Signals) -> None:
     with script() as server, desk.person(server) as person:
         person.see("\nYou>", last=True)
