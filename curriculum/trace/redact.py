@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from curriculum.core.errors import TraceError
 from curriculum.core.trace import MAX_LINE_BYTES, to_json
 from curriculum.trace.findings import pointer_of
 from curriculum.trace.secret_rules import MASK, SecretRules, Span
@@ -200,12 +201,15 @@ class Redactor:
 def to_line(event: Event) -> str:
     """The event as a line with its LF; masks may have made it too long, then it is cut."""
     line = to_json(event)
+    longest = MAX_LINE_BYTES
     while len(line) * 4 >= MAX_LINE_BYTES and len(line.encode()) >= MAX_LINE_BYTES:
-        from curriculum.core.line_limit import shorten_longest
+        from curriculum.core.line_limit import MARK, shorten
 
-        cut, payload = shorten_longest(event["payload"])
-        items = sorted({*event["redaction"].get("items", ()), cut})
+        longest //= 2
+        if longest <= len(MARK):
+            raise TraceError("an event has too many fields to fit in one line of a trace")
+        cuts, payload = shorten(event["payload"], longest)
+        items = sorted({*event["redaction"].get("items", ()), *cuts})
         marks = {**event["redaction"], "status": "redacted", "items": items}
-        event = {**event, "payload": payload, "redaction": marks}
-        line = to_json(event)
+        line = to_json({**event, "payload": payload, "redaction": marks})
     return line + "\n"
