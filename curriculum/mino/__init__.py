@@ -10,6 +10,7 @@
 The pieces, each in its module: `options` and `config` (where settings come from), `limits` and
 `spending` (what may be taken and was), `instructions` (what the model is told first), `assembly`
 (model, tools, session, loop), `model` (which protocol), `context` (what a request shows), `chat`
-and `run` (the two ways to hold a turn), `screen`, `view` and `question` (what a person sees), `terminal` and `signals` (what a
-person does), `trace_file` and `secrecy` (what leaves the process, and what must not).
+and `run` (the two ways to hold a turn), `screen`, `view` and `question` (what a person sees),
+`terminal` and `signals` (what a person does), `trace_file` and `secrecy` (what leaves the process,
+and what must not).
 """
