@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 MAX_RECORD_BYTES = 16 * 1024 * 1024
 MAX_DEPTH = 64
-_STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"')
-_BRACKET = re.compile(r"[\[\]{}]")
+# A text is one step, also one that never ends: a damaged line must not cost the square of its size.
+_STEP = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[][{}]', re.S)
 
 
 @value
@@ -104,8 +104,11 @@ def check_depth(text: str) -> None:
     if text.count("{") + text.count("[") <= MAX_DEPTH:
         return
     depth = 0
-    for bracket in _BRACKET.findall(_STRING.sub("", text)):
-        depth += 1 if bracket in "[{" else -1
+    for step in _STEP.findall(text):
+        if step in "[{":
+            depth += 1
+        elif step in "]}":
+            depth -= 1
         if depth > MAX_DEPTH:
             raise RecordError(f"nesting is deeper than {MAX_DEPTH}")
 
