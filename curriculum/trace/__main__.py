@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import os
+import errno
 import sys
 from importlib import import_module
 from typing import NoReturn
 
 from curriculum.trace.inputs import IO_FAULT, USAGE, RefusedError
+from curriculum.trace.standard_streams import silence, standard_streams
 
 INTERRUPTED, CLOSED_PIPE = 130, 141
 # Each is in a module of its own, `command_NAME`; only the one that is asked for is loaded.
@@ -24,28 +25,35 @@ class _Parser(argparse.ArgumentParser):
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; returns its exit code."""
-    words = sys.argv[1:] if arguments is None else arguments
+    with standard_streams():
+        return _run(sys.argv[1:] if arguments is None else arguments)
+
+
+def _run(words: list[str]) -> int:
     asked = words[0] if words else ""
     parser = _Parser(prog="python -m curriculum.trace", description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Parser)
-    for name in (asked,) if asked in COMMANDS else COMMANDS:
-        import_module(f"curriculum.trace.command_{name}").add_parser(commands)
     try:
-        given = parser.parse_args(words)
-        code: int = given.run(given)
-        sys.stdout.flush()
+        for name in (asked,) if asked in COMMANDS else COMMANDS:
+            import_module(f"curriculum.trace.command_{name}").add_parser(commands)
+        try:
+            given = parser.parse_args(words)
+            code: int = given.run(given)
+        finally:
+            sys.stdout.flush()
     except RefusedError as refused:
         print(f"{asked}: {refused}", file=sys.stderr)
         return refused.exit_code
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        # Python flushes stdout once more on its way out; give it somewhere that takes the bytes.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        silence(sys.stdout)
         return CLOSED_PIPE
     except OSError as fault:
-        print(f"curriculum.trace: {fault.strerror or fault}", file=sys.stderr)
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        is_closed = fault.errno == errno.EBADF
+        said = "standard output is closed" if is_closed else fault.strerror or fault
+        print(f"curriculum.trace: {said}", file=sys.stderr)
+        silence(sys.stdout)
         return IO_FAULT
     return code
 

@@ -6,6 +6,7 @@ do) and an exit code of its own. A fault while reading is never taken for one wh
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import sys
@@ -87,6 +88,8 @@ def reason(fault: OSError | ValueError) -> str:
     """Why a file cannot be used, in a few words."""
     if isinstance(fault, IsADirectoryError):
         return "is a directory; name the .jsonl files in it"
+    if isinstance(fault, OSError) and fault.errno == errno.EBADF:
+        return "is closed"
     if isinstance(fault, OSError):
         return (fault.strerror or str(fault)).lower()
     return str(fault)

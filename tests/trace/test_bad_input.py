@@ -143,3 +143,44 @@ def test_validate_loads_no_library_for_the_terminal() -> None:
     )
     done = subprocess.run([COMMAND[0], "-c", probe, GOOD], cwd=ROOT, capture_output=True)
     assert done.returncode == 0, done.stderr.decode()
+
+
+def closed(redirections: str, *words: str | Path) -> tuple[int, str, str]:
+    """Exit code, standard output and standard error of a command under a shell's redirections."""
+    script = f'exec "$@" {redirections}'
+    done = subprocess.run(
+        ["sh", "-c", script, "sh", *COMMAND, *words], cwd=ROOT, capture_output=True, timeout=120
+    )
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+EVERY = pytest.mark.parametrize(
+    "words", [["validate", "FILE"], READERS["stats"], READERS["play"], READERS["export"]]
+)
+
+
+@EVERY
+def test_a_closed_standard_error_changes_nothing(words: list[str]) -> None:
+    code, out, _ = closed("2>&-", *words_for(words, GOOD))
+    assert code == 0
+    assert out == run(*words_for(words, GOOD)).stdout != ""
+    assert closed("2>&-", words[0], "none.jsonl")[:2] in ((66, ""), (64, ""))
+
+
+@EVERY
+def test_a_closed_standard_output_is_one_line(words: list[str]) -> None:
+    done = closed(">&-", *words_for(words, GOOD))
+    assert done == (74, "", "curriculum.trace: standard output is closed\n")
+
+
+@EVERY
+def test_a_closed_standard_input_is_one_line(words: list[str]) -> None:
+    done = closed("<&-", *words_for(words, "-"))
+    assert done == (66, "", f"{words[0]}: standard input: is closed\n")
+
+
+@EVERY
+def test_with_nowhere_to_say_it_the_exit_code_is_right(words: list[str]) -> None:
+    assert closed(">/dev/full 2>/dev/full", *words_for(words, GOOD))[0] == 74
+    assert closed("<&- >&- 2>&-", *words_for(words, GOOD))[0] == 74
+    assert closed("2>/dev/full", words[0], "--no-such-option")[0] == 64
