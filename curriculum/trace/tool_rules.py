@@ -11,7 +11,7 @@ from typing import Any
 from curriculum.trace.approval_rules import ApprovalRules, Call
 from curriculum.trace.findings import quote
 from curriculum.trace.ids import IdSet
-from curriculum.trace.now import Now, is_masked
+from curriculum.trace.now import Now, is_masked, may_be_same
 
 MOST_LATE = 1000
 # More calls than a response can hold in one line: whoever sends more is not following along.
@@ -65,7 +65,7 @@ class ToolRules:
         _, proposal = self._proposed.pop(call_id, (0, None))
         if proposal is None:
             names = [call["call_id"] for call in self._response.get("tool_calls", ())]
-            if not self._now.blind and not is_masked(call_id, *names):
+            if not self._now.blind and not any(may_be_same(call_id, name) for name in names):
                 said = f"the response proposed no call {quote(call_id)}"
                 self._now.error("T08", "/payload/call_id", said)
             return
@@ -74,7 +74,7 @@ class ToolRules:
             self._now.error("T08", "/payload/request_id", said)
         for name in ("name", "arguments"):
             here, there = payload[name], proposal[name]
-            if here != there and not is_masked(here, there):
+            if not may_be_same(here, there):
                 said = f"{name} is {quote(here)}, the response proposed {quote(there)}"
                 self._now.error("T08", f"/payload/{name}", said)
 

@@ -43,6 +43,16 @@ def redaction() -> Iterator[Case]:
     )
     seam = (line, "R05", "/payload/chunks")
     yield edit.case("R05-across-deltas", "a secret in two pieces", seam, secrets=(SECRET,))
+    edit = Edit()
+    call = {**story.CALL, "arguments": f'{{"command":"rm -rf / {mask}"}}'}
+    edit.payload("model.response", tool_calls=[call])
+    line = edit.payload("tool.call", arguments='{"command":"ls"}')
+    found = (line, "T08", "/payload/arguments")
+    yield edit.case("T08-mask", "other arguments than proposed, beside a mask", found)
+    edit = Edit()
+    line = edit.payload("model.response", content=f"Something else {mask}")
+    found = (line, "D03", "/payload/content")
+    yield edit.case("D03-mask", "other words than the deltas, beside a mask", found)
     yield from spelled()
 
 
