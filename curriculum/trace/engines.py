@@ -17,6 +17,7 @@ from curriculum.trace.schema import Failure, Judge, Shape, compose, load_schema
 from curriculum.trace.strict import has_separators, parse_strict
 
 Parse = Callable[[bytes], dict[str, Any]]
+_EMPTY = "\0an empty key"
 
 
 class MissingLibraryError(Exception):
@@ -86,8 +87,16 @@ class _FastShape:
         self.is_valid: Callable[[object], bool] = validator.is_valid
 
     def failures(self, event: object) -> Iterable[Failure]:
-        for error in self._validator.iter_errors(event):
-            yield tuple(error.instance_path), tuple(error.schema_path)
+        # The library leaves an empty key out of its paths: it gets a name for as long.
+        for error in self._validator.iter_errors(_with_named_keys(event)):
+            path = tuple("" if step == _EMPTY else step for step in error.instance_path)
+            yield path, tuple(error.schema_path)
+
+
+def _with_named_keys(node: object) -> object:
+    if isinstance(node, dict):
+        return {key or _EMPTY: _with_named_keys(child) for key, child in node.items()}
+    return [_with_named_keys(child) for child in node] if isinstance(node, list) else node
 
 
 def _make_fast_shape(schema: dict[str, Any]) -> Shape:

@@ -23,6 +23,7 @@ from curriculum.trace.validate import VENDOR_TYPE
 from tests.golden import GOLDEN, ROOT
 from tests.trace import story
 from tests.trace.runs import PLANS, Plan, perform
+from tests.trace.story import numbered
 
 SCHEMA = load_schema()
 TYPES = [rule["if"]["properties"]["type"]["const"] for rule in SCHEMA["allOf"]]
@@ -150,3 +151,13 @@ def test_both_engines_end_a_pattern_at_the_very_end(field: str, ending: str) -> 
     said = [make_engine(name).judges["user.message"].problems(event) for name in ("fast", "plain")]
     assert said[0] == said[1]
     assert bool(said[0]) == bool(ending)
+
+
+@pytest.mark.parametrize("name", ["fast", "plain"])
+def test_an_empty_key_stands_in_the_pointer(name: str) -> None:
+    judge = make_engine(name).judges["approval.request"]
+    [event] = numbered([story.question(display={"path": {"": {}}})])
+    assert [pointer for pointer, _ in judge.problems(event)] == ["/payload/display/path/"]
+    [event] = numbered([story.question(display={"path": {"a": {}}, "": [[]]})])
+    pointers = [pointer for pointer, _ in judge.problems(event)]
+    assert pointers == ["/payload/display/", "/payload/display/path/a"]
