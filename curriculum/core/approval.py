@@ -38,6 +38,10 @@ class Decision:
     rationale: str = ""
 
 
+# endregion
+
+
+# region: seam
 class Approver(Protocol):
     """Anyone who can say yes to a prepared call."""
 

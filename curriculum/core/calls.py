@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from curriculum.core.approval import Approver
+    from curriculum.core.interrupts import Interrupts
     from curriculum.core.ledger import Ledger
     from curriculum.core.messages import ToolCall
     from curriculum.core.seams import Budget, CancelToken, Scheduler
@@ -32,6 +33,7 @@ class CallRunner:
         approver: Approver | None,
         scheduler: Scheduler,
         budget: Budget,
+        interrupts: Interrupts,
     ) -> None:
         self._ledger = ledger
         self._recorder = ledger.recorder
@@ -39,6 +41,7 @@ class CallRunner:
         self._approver = approver or DenyAll()
         self._scheduler = scheduler
         self._budget = budget
+        self._interrupts = interrupts
 
     # region: act
     def run(self, calls: Sequence[ToolCall], cancel: CancelToken) -> None:
@@ -50,7 +53,7 @@ class CallRunner:
                 if isinstance(job, Prepared):
                     self._ledger.started(call, job)
             work = [self._work(c, job, cancel) for c, job in jobs if isinstance(job, Prepared)]
-            outcomes = iter(self._scheduler.run(work) if work else ())
+            outcomes = iter(self._interrupts.call(self._scheduler.run, work) if work else ())
             faults = []
             for call, job in jobs:
                 outcome = next(outcomes) if isinstance(job, Prepared) else job
@@ -69,7 +72,7 @@ class CallRunner:
     def _admit(self, call: ToolCall) -> Prepared | ToolResult:
         """Prepare the call and have it allowed, or give the result that says why not."""
         try:
-            prepared = self._tools.prepare(call)
+            prepared = self._interrupts.call(self._tools.prepare, call)
         except Exception as fault:
             raise self._ledger.explain(fault, ToolError) from fault
         if isinstance(prepared, ToolResult):
@@ -111,7 +114,7 @@ class CallRunner:
             return decision
 
         try:
-            decision = self._approver.decide(request)
+            decision = self._interrupts.call(self._approver.decide, request)
             if not _is_answer(decision):
                 raise TypeError(f"the approver answered {decision!r}")
         except BaseException as fault:

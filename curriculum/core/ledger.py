@@ -183,7 +183,7 @@ class Ledger:
         self._request = self.note("model.request", {**request, "request_id": request_id})
 
     # region: delta
-    def delta(self, text: str) -> None:
+    def delta(self, text: object) -> None:
         """A piece of the answer arrived. It is shown; it is not state."""
         if not isinstance(text, str):
             raise ProtocolError(f"the model answered with {type(text).__name__}, not a ModelTurn")

@@ -14,6 +14,7 @@ from curriculum.core.errors import (
     ProtocolError,
     TurnLimitError,
 )
+from curriculum.core.interrupts import Interrupts
 from curriculum.core.journal import MemoryJournal
 from curriculum.core.ledger import Ledger
 from curriculum.core.messages import Message, ModelTurn
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
     from curriculum.core.model import Model, StreamingModel
     from curriculum.core.seams import Budget, ContextPolicy, Scheduler
     from curriculum.core.trace import ActorKind, Event
+
+
+END = object()  # of a stream
 
 
 # region: config
@@ -95,6 +99,7 @@ class AgentRunner:
             raise ValueError("agent_id, model_id and harness must not be empty")
         self.cancel = cancel or CancelToken()
         self.recorder = recorder or Recorder()
+        self._interrupts = Interrupts(self.cancel)
         self._context = context or KeepEverything()
         self._budget = budget or NoBudget()
         self._history = tuple(history)
@@ -109,7 +114,8 @@ class AgentRunner:
     # region: run
     def run(self, user_input: str) -> RunResult:
         """Run a session of one turn."""
-        return self.stop(self.turn(user_input))
+        with self._interrupts:
+            return self.stop(self.turn(user_input))
 
     def turn(self, user_input: str) -> RunResult:
         """Answer one input. Whatever happens on the way, the caller gets the facts.
@@ -121,17 +127,19 @@ class AgentRunner:
         if not isinstance(user_input, str):
             raise TypeError(f"the input is {type(user_input).__name__}, not text")
         text, stop = "", None
-        try:
-            if not self.recorder.events:
-                self.start()
-            self._ledger.begin_turn(user_input)
-            text = self._answer()
-            self._ledger.end_turn("completed")
-        except BaseException as fault:
-            stop = self._ledger.fail_turn(fault)
-            if not isinstance(fault, (Exception, KeyboardInterrupt)):
-                self.stop(self._result(stop, text))  # SystemExit goes on, but not unrecorded
-                raise
+        with self._interrupts:
+            try:
+                if not self.recorder.events:
+                    self.start()
+                self._ledger.begin_turn(user_input)
+                text = self._answer()
+                self._ledger.end_turn("completed")
+            except BaseException as fault:
+                self._interrupts.close()
+                stop = self._ledger.fail_turn(fault)
+                if not isinstance(fault, (Exception, KeyboardInterrupt)):
+                    self.stop(self._result(stop, text))  # SystemExit goes on, but not unrecorded
+                    raise
         return self._result(stop, text)
 
     def _answer(self) -> str:
@@ -154,7 +162,14 @@ class AgentRunner:
         """Give each call its one result."""
         from curriculum.core.calls import CallRunner  # a run that never acts does not load it
 
-        runner = CallRunner(self._ledger, self.tools, self._approver, self._scheduler, self._budget)
+        runner = CallRunner(
+            self._ledger,
+            self.tools,
+            self._approver,
+            self._scheduler,
+            self._budget,
+            self._interrupts,
+        )
         runner.run(calls, self.cancel)
 
     # endregion
@@ -172,7 +187,8 @@ class AgentRunner:
     def _request(self, number: int, overflow: ContextOverflowError | None) -> ModelTurn:
         """Send one request and keep its answer. Nothing of an incomplete answer is kept."""
         ledger, budget = self._ledger, self._budget
-        view, compaction = self._context.fit(Prefix(ledger.messages), overflow)
+        fit = self._context.fit
+        view, compaction = self._interrupts.call(fit, Prefix(ledger.messages), overflow)
         ledger.report("context.compact", compaction)
         ledger.report("budget.spend", budget.reserve("request", view))
         ledger.requested(view, number)
@@ -186,7 +202,8 @@ class AgentRunner:
 
     def _receive(self, view: Sequence[Message]) -> ModelTurn:
         """Show each piece of the answer as it comes; only the complete one counts."""
-        for item in stream_turn(self.model, view, self.tools.descriptors()):
+        stream = stream_turn(self.model, view, self.tools.descriptors())
+        while (item := self._interrupts.call(next, stream, END)) is not END:
             self.cancel.check()
             if isinstance(item, ModelTurn):
                 return item
