@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import resource
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -156,7 +157,11 @@ def test_a_directory_that_is_gone_is_one_line(desk: Desk) -> None:
     gone = desk.project / "gone"
     gone.mkdir()
     ran = subprocess.run(
-        ["bash", "-c", f"rmdir {gone}; exec {sys.executable} -m curriculum.mino run --demo go"],
+        [
+            "bash",
+            "-c",
+            f"rmdir {gone}; exec {shlex.quote(sys.executable)} -m curriculum.mino run --demo go",
+        ],
         env=desk.environment,
         cwd=gone,
         capture_output=True,
@@ -180,7 +185,7 @@ def test_every_module_is_short_and_says_what_it_is_for() -> None:
 @pytest.mark.parametrize("command", ["doctor --demo", "run --demo hello", "sessions", "--demo"])
 def test_closed_streams_are_no_traceback(desk: Desk, closed: str, command: str) -> None:
     ran = subprocess.run(
-        ["bash", "-c", f"{sys.executable} -m curriculum.mino {command} {closed}"],
+        ["bash", "-c", f"{shlex.quote(sys.executable)} -m curriculum.mino {command} {closed}"],
         env=desk.environment,
         cwd=desk.project,
         stdin=subprocess.DEVNULL,

@@ -19,7 +19,7 @@ from tests.sessions.parts import Marker, StrictModel, file_of, records_of, reope
 
 # A harness with the real Bash tool, one command and nobody to ask.
 HARNESS = """
-import sys
+import signal, sys
 from curriculum.core.loop import AgentRunner
 from curriculum.core.messages import ModelTurn, ToolCall
 from curriculum.core.model import ScriptedModel
@@ -27,6 +27,7 @@ from curriculum.core.tools import ToolBox
 from curriculum.core.trace import to_json
 from curriculum.sessions.store import SessionStore
 from curriculum.tools.bash import Bash
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # the suite itself may run where it is ignored
 home, command = sys.argv[1:]
 store = SessionStore.create(home, "s-1")
 calls = (ToolCall("call-1", "bash", to_json({"command": command})),)
