@@ -27,13 +27,19 @@ DESIGN = 's01, "Exercises", C'
 
 
 def grade_first_request(first_request: Callable[[AgentRunner], Sequence[Message]]) -> None:
-    """A. The first request of runs with one request and with several, with and without a prompt."""
+    """A. The first request of runs short and long, with a prompt, and with an earlier exchange."""
     rng = random.Random(1)
-    for system, rounds in (("", 1), ("", 3), ("Be brief.", 2)):
+    earlier = (Message("user", "Earlier?"), Message("assistant", "An earlier answer."))
+    for system, rounds, history in (
+        ("", 1, ()),
+        ("", 3, ()),
+        ("Be brief.", 2, ()),
+        ("", 2, earlier),
+    ):
         prompt = f"What is {rng.randrange(10**6)}?"
         turns = [ModelTurn(tool_calls=(ToolCall(f"c{n}", "fiction"),)) for n in range(rounds - 1)]
         model = ScriptedModel([*turns, ModelTurn("done")])
-        runner = AgentRunner(model, system_prompt=system)
+        runner = AgentRunner(model, system_prompt=system, history=history)
         runner.run(prompt)
         wanted = model.requests[0]
         printed = io.StringIO()
@@ -78,7 +84,7 @@ def _first_request_mistake(got: object, model: ScriptedModel, prompt: str, print
 def grade_run_out_of_turns(run_out_of_turns: Callable[[str, int], RunResult]) -> None:
     """B. Any prompt, any limit: asked exactly so often, then one error and the stop."""
     rng = random.Random(2)
-    for limit in (1, 2, 5, 20):
+    for limit in (1, 2, 5, 20, rng.randrange(21, 60)):
         prompt = f"Task {rng.randrange(10**6)}"
         with attempt("run_out_of_turns", BOUND):
             result = run_out_of_turns(prompt, limit)

@@ -42,6 +42,9 @@ def grade_deltas_of(deltas_of: Callable[[AgentRunner], Sequence[str]]) -> None:
         _check_pieces(deltas_of, runner, list(turns[-1].chunks), result)
     runner = AgentRunner(ScriptedModel([ModelTurn("all at once")]))
     _check_pieces(deltas_of, runner, [], runner.run("go"))
+    first = ModelTurn(chunks=cut(prose(rng), rng), tool_calls=(ToolCall("c0", "fiction"),))
+    runner = AgentRunner(ScriptedModel([first, ModelTurn("then all at once")]))
+    _check_pieces(deltas_of, runner, [], runner.run("go"))
 
 
 def _check_pieces(

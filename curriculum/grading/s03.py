@@ -33,6 +33,13 @@ def grade_pair_results(pair_results: Callable[[Sequence[Event]], Pairs]) -> None
         for run in _runs_of_all_statuses(random.Random(seed)):
             for size in {len(run.events), len(run.events) * 2 // 3, len(run.events) // 2, 2}:
                 _check_pairs(pair_results, run.events[:size])
+            _check_pairs(pair_results, _results_reversed(run.events))
+
+
+def _results_reversed(events: Sequence[Event]) -> list[Event]:
+    """The same events, their results in the opposite order, as when calls overlap (s10)."""
+    results = [event for event in events if event.type == "tool.result"]
+    return [results.pop() if event.type == "tool.result" else event for event in events]
 
 
 def _runs_of_all_statuses(rng: random.Random) -> Iterator[RunResult]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 from collections.abc import Callable, Sequence
+from itertools import takewhile
 
 import pytest
 
@@ -50,6 +51,10 @@ def half_done(runner: AgentRunner) -> Sequence[Message]:
 WRONG_FIRST_REQUESTS: dict[str, tuple[Callable[[AgentRunner], object], str]] = {
     "the last request": (lambda runner: requests(runner)[-1], "what the last request showed"),
     "hard-coded": (lambda runner: (Message("user", demo.PROMPT),), "the prompt of this run was"),
+    "up to the first answer": (
+        lambda runner: list(takewhile(lambda m: m.role != "assistant", requests(runner)[0])),
+        "the prompt of this run was",
+    ),
     "texts, not messages": (
         lambda runner: [message.content for message in requests(runner)[0]],
         "not the Message values",
@@ -145,6 +150,10 @@ WRONG_RUNS: dict[str, tuple[Callable[[str, int], object], str]] = {
     "ignores the limit": (
         lambda prompt, limit: run_with(["c"], prompt, 1),
         "an error of kind max-turns with max_turns=2",
+    ),
+    "room for 20 calls and no more": (
+        lambda prompt, limit: run_with(ids(min(limit, 20)), prompt, limit),
+        "the script has only 20 turns",
     ),
     "off by one": (
         lambda prompt, limit: run_with(ids(limit + 1), prompt, limit + 1),

@@ -39,9 +39,19 @@ def responses(runner: AgentRunner) -> list[str]:
     return [str(texts[-1])]
 
 
+def since_the_last_index_0(runner: AgentRunner) -> list[str]:
+    pieces: list[str] = []
+    for event in runner.recorder.events:
+        if event.type == "model.delta":
+            text = str(event.payload["text"])
+            pieces = [*pieces, text] if event.payload["index"] else [text]
+    return pieces
+
+
 WRONG_DELTAS: dict[str, tuple[Callable[[AgentRunner], object], str]] = {
     "all requests": (every, "pieces of an earlier answer among them"),
     "the message": (responses, "that is the message|you returned"),
+    "since the last index 0": (since_the_last_index_0, "nothing of it was shown in pieces|earlier"),
     "joined": (lambda runner: "".join(solutions.deltas_of(runner)), "one text, not the pieces"),
     "the last is missing": (lambda runner: solutions.deltas_of(runner)[:-1], "you returned"),
     "the first is missing": (lambda runner: solutions.deltas_of(runner)[1:], "you returned"),

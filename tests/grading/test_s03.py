@@ -68,8 +68,15 @@ def all_the_same(events: Sequence[Event]) -> object:
     return dict.fromkeys(pairs, last)
 
 
+def zipped(events: Sequence[Event]) -> object:
+    pairs = solutions.pair_results(events)
+    results = [(r["status"], r["output"]) for r in pick(events, "tool.result")]
+    return dict(zip(pairs, [*results, *[None] * (len(pairs) - len(results))], strict=True))
+
+
 WRONG_PAIRS: dict[str, tuple[Callable[[Sequence[Event]], object], str]] = {
     "paired by position": (by_position, "which is the result of 'id-"),
+    "in the order of the results": (zipped, "you say|which is the result of"),
     "open calls left out": (only_results, "your result does not know that call"),
     "only what started": (only_started, "your result does not know that call"),
     "failures left out": (failures_left_out, "your result does not know that call"),
