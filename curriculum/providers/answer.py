@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import Any, Protocol
 
-from curriculum.core.errors import ModelError, ProtocolError, TransientModelError
+from curriculum.core.errors import ModelError, ProtocolError, RunError, TransientModelError
 from curriculum.core.messages import ModelTurn
 from curriculum.core.model import Retry
 from curriculum.core.seams import CancelToken
@@ -55,14 +55,20 @@ def run_exchange(
             f"a real model needs httpx ({fault}); install it: "
             "python -m pip install 'agent-harness-curriculum[providers]'"
         ) from fault
-    with closing(post(endpoint, path, headers, body, cancel, faults)) as events:
-        for event in events:
-            cancel.check()
-            yield from answer.take(event)
-            if answer.turn is not None:
-                break
-        else:
-            answer.end()
+    try:
+        with closing(post(endpoint, path, headers, body, cancel, faults)) as events:
+            for event in events:
+                cancel.check()
+                yield from answer.take(event)
+                if answer.turn is not None:
+                    break
+            else:
+                answer.end()
+    except RunError as fault:
+        # The one way out of an exchange: whatever a message quotes, the key is not in it.
+        fault.message = faults.mask(fault.message)
+        fault.args = (fault.message,)
+        raise
     assert answer.turn is not None
     yield answer.turn
 

@@ -24,6 +24,7 @@ from curriculum.providers.transport import Transport
 from curriculum.providers.wire import parse
 
 MOST_ERROR_BYTES = 64 * 1024
+MALFORMED = (httpx.DecodingError, httpx.RemoteProtocolError, httpx.InvalidURL)
 
 
 def post(
@@ -127,7 +128,7 @@ def _explained(endpoint: Endpoint, faults: Faults) -> Iterator[None]:
         raise ModelError(
             f"{host} is no name of a host: {said(fault)}; check the base URL"
         ) from fault
-    except (httpx.DecodingError, httpcore.LocalProtocolError, httpx.InvalidURL) as fault:
+    except (*MALFORMED, httpcore.LocalProtocolError) as fault:
         raise ModelError(
             f"the exchange with {host} failed: {said(fault)}; check the base URL"
         ) from fault

@@ -23,6 +23,8 @@ from curriculum.core.errors import (
 from curriculum.providers.endpoint import Endpoint
 from curriculum.providers.wire import parse
 
+KEY_MARK = "[REDACTED:api-key:1]"
+SHORTEST_PART = 6  # characters of a key that are still worth hiding
 MOST_QUOTED = 300  # characters of what a provider said
 
 OVERFLOW = {"context_length_exceeded", "model_context_window_exceeded", "request_too_large"}
@@ -85,10 +87,19 @@ class Faults:
         self._optional = optional
         self._now = now
 
+    def mask(self, text: str) -> str:
+        """`text` without the key, nor the beginning of one at its end, where a text was cut."""
+        if not self._key:
+            return text
+        text = text.replace(self._key, KEY_MARK)
+        for size in range(len(self._key) - 1, SHORTEST_PART - 1, -1):
+            if text.rstrip().endswith(self._key[:size]):
+                return text.rstrip()[:-size] + KEY_MARK
+        return text
+
     def quote(self, text: str) -> str:
         """At most MOST_QUOTED characters of a provider's text, escaped, without the key."""
-        if self._key:
-            text = text.replace(self._key, "[REDACTED:api-key:1]")
+        text = self.mask(text)
         cut = text.strip()[:MOST_QUOTED]
         shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in cut)
         return shown + ("..." if len(text.strip()) > MOST_QUOTED else "")

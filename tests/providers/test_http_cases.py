@@ -339,6 +339,33 @@ def test_j4_the_key_is_in_no_error_event_and_no_repr(serve: Serve) -> None:
 
 
 @pytest.mark.parametrize(
+    "call",
+    [
+        {"call_id": [KEY], "name": "x", "arguments": "{}"},
+        {"call_id": KEY, "name": "", "arguments": "{}"},
+        {"call_id": KEY, "name": "x", "arguments": 5},
+    ],
+)
+def test_j4_the_key_is_in_no_message_about_a_call(serve: Serve, call: dict[str, object]) -> None:
+    item = {"type": "function_call", **call}
+    done = {"type": "response.completed", "response": {"output": [item]}}
+    fault = failure_of(serve, {"send": [{"event": done}]})
+    assert KEY not in str(fault)
+
+
+def test_j4_a_body_that_is_cut_inside_the_key_shows_no_part_of_it(serve: Serve) -> None:
+    for size in (len(KEY) - 1, len(KEY) // 2 + 1):
+        fault = failure_of(serve, answer(401, " " * (64 * 1024 - size) + KEY))
+        assert KEY[:size] not in str(fault)
+
+
+@pytest.mark.parametrize("location", ["//evil\x80", "http://[::1", "//" + "x" * 70_000])
+def test_h6_a_redirect_to_nowhere_is_a_typed_error(serve: Serve, location: str) -> None:
+    fault = failure_of(serve, answer(302, "", location=location))
+    assert isinstance(fault, ModelError)
+
+
+@pytest.mark.parametrize(
     ("status", "body", "kind"),
     [
         (429, error("Request too large: reduce the length or wait"), RateLimitError),
