@@ -76,8 +76,11 @@ def listing(home: Path) -> dict[str, tuple[int, int, bytes]]:
     }
 
 
-def test_f1_a_session_cut_at_any_byte_opens_with_all_whole_records(tmp_path: Path) -> None:
-    data = saved_turn(tmp_path, 2)
+@pytest.mark.parametrize("calls", [1, 2, 3])
+def test_f1_a_session_cut_at_any_byte_opens_with_all_whole_records(
+    calls: int, tmp_path: Path
+) -> None:
+    data = saved_turn(tmp_path, calls)
     path = file_of(tmp_path)
     for length in range(len(data) + 1):
         for torn in path.parent.glob("*.torn-*"):
@@ -94,7 +97,7 @@ def test_f1_a_session_cut_at_any_byte_opens_with_all_whole_records(tmp_path: Pat
             assert path.read_bytes().endswith(b"\n"), length
             model = StrictModel()
             assert runner_of(store, model, Marker(tmp_path / "marks")).run("on").error is None
-    assert marks(tmp_path / "marks") == ["call-0", "call-1"]
+    assert marks(tmp_path / "marks") == [f"call-{number}" for number in range(calls)]
 
 
 def test_f2_a_torn_tail_is_never_glued_to_the_next_record(tmp_path: Path) -> None:
