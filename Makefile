@@ -44,7 +44,7 @@ bench-peers: locked ## Measure this harness beside others, each in its own envir
 
 lock: locked ## Pin the newest dependencies
 	@$(PY) -m piptools compile --quiet --upgrade --generate-hashes --allow-unsafe --strip-extras \
-	    --no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-header --extra trace --extra providers --extra mino --extra grading --extra experiments --extra dask --extra dev \
+	    --no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-header --extra trace --extra providers --extra mino --extra grading --extra experiments --extra dask --extra book --extra dev \
 	    --output-file requirements.lock pyproject.toml
 
 clean: ## Remove what make has made
