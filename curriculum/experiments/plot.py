@@ -1,91 +1,103 @@
-"""A plot as SVG, written by hand: the same estimates give the same bytes, everywhere.
+"""A plot as SVG, drawn by matplotlib: the same estimates give the same bytes on one machine.
 
 One metric over one axis of the experiment, which stands evenly spaced whatever it is; a line for
-every combination of the other axes, with its interval as a whisker at each point.
+every combination of the other axes, with its interval as a whisker at each point. Text stays text.
+What is not a line of data has the colour of the text round the picture, so that it can be read on
+a dark page as well.
 """
 
 from __future__ import annotations
 
-import math
+import logging
+import re
 from collections.abc import Sequence
-from html import escape
+from io import StringIO
+from typing import Any
 
 from curriculum.experiments.metrics import METRICS
 from curriculum.experiments.plan import Experiment
 from curriculum.experiments.settings import Value
 from curriculum.experiments.summary import Estimate, Line, level, short
 
-# Told apart also by people who do not see red and green alike (Okabe and Ito).
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999999")
-DASHES = ("", "6 3", "2 3", "8 3 2 3")
-WIDTH, HEIGHT, LEFT, TOP, BOTTOM, LEGEND = 720, 300, 76, 34, 52, 18
+INK = "#010203"  # stands for the colour of the text, which only the page knows
+# Told apart also by people who do not see red and green alike (Okabe and Ito), and by marks.
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", INK, "#8a8a8a")
+MARKS = "os^Dvx"
+DASHES = ("-", "--", ":", "-.")
+LOOK: Any = {
+    "svg.hashsalt": "experiment",
+    "svg.fonttype": "none",
+    "font.sans-serif": ["DejaVu Sans"],  # comes with matplotlib, so its widths are known anywhere
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlelocation": "left",
+    "lines.linewidth": 1.5,
+    "lines.markersize": 4.5,
+    "errorbar.capsize": 2.5,
+    **dict.fromkeys(("text.color", "axes.edgecolor", "axes.labelcolor", "grid.color"), INK),
+    **dict.fromkeys(("xtick.color", "ytick.color"), INK),
+    "axes.grid": True,
+    "axes.grid.axis": "y",
+    "grid.alpha": 0.15,
+    "legend.frameon": False,
+}
 
 
 # region: plot
 def plot(experiment: Experiment, lines: Sequence[Line], metric: str) -> str:
-    """The metric as one SVG document; "" if no cell has it."""
+    """The metric as one SVG element; "" if no cell has it. Raises ImportError."""
     series = _series(experiment, lines, metric)
-    points = [point for _, line in series for point in line if point]
-    if not points:
+    if not series:
         return ""
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)  # a home that cannot be written, ...
+    from matplotlib import rc_context, rcdefaults, rcParams
+    from matplotlib.figure import Figure
+
     axes = experiment.axes
     levels = experiment.levels[axes.index(experiment.x)] if axes else ("all runs",)
-    low, high, step = _scale(points, METRICS[metric].is_share)
-    height = HEIGHT + LEGEND * len(series)
-    inner = WIDTH - LEFT - 20
-
-    def x(at: int, shift: float = 0.0) -> float:
-        return LEFT + inner * (at + 0.5) / len(levels) + shift
-
-    def y(value: float) -> float:
-        return TOP + (HEIGHT - TOP - BOTTOM) * (high - value) / (high - low)
-
     unit = METRICS[metric].unit
     title = f"{metric} ({unit})" if unit not in ("", metric) else metric
-    out = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" '
-        f'width="{WIDTH}" height="{height}" font-family="sans-serif" font-size="12">',
-        f"<title>{escape(f'{title} by {experiment.x}')}</title>",
-        f'<rect width="{WIDTH}" height="{height}" fill="#ffffff"/>',
-        f'<text x="{LEFT}" y="18" font-size="14">{escape(title)}</text>',
-    ]
-    for number in range(round((high - low) / step) + 1):
-        value = low + step * number
-        out.append(
-            f'<path d="M{LEFT} {y(value):.1f}H{WIDTH - 20}" stroke="#dddddd"/>'
-            f'<text x="{LEFT - 8}" y="{y(value) + 4:.1f}" text-anchor="end">{short(value)}</text>'
-        )
-    for at, name in enumerate(levels):
-        out.append(
-            f'<text x="{x(at):.1f}" y="{HEIGHT - BOTTOM + 18}" text-anchor="middle">'
-            f"{escape(level(name))}</text>"
-        )
-    out.append(
-        f'<text x="{LEFT + inner / 2:.1f}" y="{HEIGHT - BOTTOM + 38}" text-anchor="middle" '
-        f'fill="#555555">{escape(experiment.x)}</text>'
-    )
-    for number, (name, line) in enumerate(series):
-        colour = COLOURS[number % len(COLOURS)]
-        dash = DASHES[number // len(COLOURS) % len(DASHES)]
-        shift = (number - (len(series) - 1) / 2) * min(6.0, inner / len(levels) / len(series) / 2)
-        placed = [(x(at, shift), point) for at, point in enumerate(line) if point]
-        way = "L".join(f"{px:.1f} {y(point.mean):.1f}" for px, point in placed)
-        style = f'fill="none" stroke="{colour}"' + (f' stroke-dasharray="{dash}"' if dash else "")
-        out.append(f'<path d="M{way}" {style} stroke-width="1.5"/>')
-        for px, point in placed:
-            out.append(
-                f'<path d="M{px:.1f} {y(point.low):.1f}V{y(point.high):.1f}" stroke="{colour}"/>'
-                f'<circle cx="{px:.1f}" cy="{y(point.mean):.1f}" r="3.5" fill="{colour}"/>'
+    with rc_context():
+        rcdefaults()  # whatever the reader has set for other plots
+        rcParams.update(LOOK)
+        figure = Figure(figsize=(5.6, 2.8 + 0.19 * len(series)), layout="constrained")
+        panel = figure.add_subplot(title=title, xlabel=experiment.x)
+        for number, (name, row) in enumerate(series):
+            shift = (number - (len(series) - 1) / 2) * min(0.05, 0.5 / len(series))
+            found = [(at + shift, point) for at, point in enumerate(row) if point]
+            panel.errorbar(
+                [at for at, _ in found],
+                [point.mean for _, point in found],
+                [[p.mean - p.low for _, p in found], [p.high - p.mean for _, p in found]],
+                label=name,
+                color=COLOURS[number % len(COLOURS)],
+                marker=MARKS[number % len(MARKS)],
+                linestyle=DASHES[number // len(COLOURS) % len(DASHES)],
             )
-        row = HEIGHT + LEGEND * number
-        out.append(
-            f'<path d="M{LEFT} {row}h24" {style} stroke-width="2"/>'
-            f'<text x="{LEFT + 32}" y="{row + 4}">{escape(name)}</text>'
-        )
-    return "\n".join([*out, "</svg>"]) + "\n"
+        panel.set_xticks(range(len(levels)), [level(one) for one in levels])
+        panel.set_xlim(-0.5, len(levels) - 0.5)
+        panel.yaxis.set_major_formatter(lambda value, _: short(value))
+        low, high = panel.get_ylim()
+        if METRICS[metric].is_share or not any(p.high for _, row in series for p in row if p):
+            low, high = -0.03, 1.03
+        panel.set_ylim(min(0.0, low), high)
+        if len(series) > 1:
+            figure.legend(loc="outside lower left", fontsize=9)
+        file = StringIO()
+        about = {"Title": f"{title} by {experiment.x}", "Date": None, "Creator": None}
+        figure.savefig(file, format="svg", transparent=True, metadata=about)
+    return as_element(file.getvalue())
 
 
 # endregion
+
+
+def as_element(document: str) -> str:
+    """A document as an element of a page: no prologue, no names that other pictures have too."""
+    svg = document[document.index("<svg") :].replace(INK, "currentColor")
+    svg = re.sub(r' <metadata>.*?</metadata>\n|(?<=<g) id="[^"]*"', "", svg, flags=re.S)
+    return svg.replace("<svg", '<svg role="img"', 1)
 
 
 def _series(
@@ -94,7 +106,8 @@ def _series(
     """For each combination of the other axes: its name, and an estimate at each level of x."""
     axes = experiment.axes
     if not axes:
-        return [("all runs", [line.estimates.get(metric) for line in lines])]
+        found_all = [line.estimates.get(metric) for line in lines]
+        return [("all runs", found_all)] if any(found_all) else []
     at = axes.index(experiment.x)
     levels = experiment.levels[at]
     found: dict[tuple[Value, ...], list[Estimate | None]] = {}
@@ -108,15 +121,3 @@ def _series(
         for rest, row in found.items()
         if any(row)
     ]
-
-
-def _scale(points: Sequence[Estimate], is_share: bool) -> tuple[float, float, float]:
-    """(low, high, step) of the y axis: from 0 if nothing is below, in round steps."""
-    if is_share:
-        return 0.0, 1.0, 0.25
-    low = min(0.0, *(point.low for point in points))
-    high = max(0.0, *(point.high for point in points)) or 1.0
-    rough = (high - low) / 4
-    power = 10.0 ** math.floor(math.log10(rough))
-    step = next(power * factor for factor in (1, 2, 2.5, 5, 10) if power * factor >= rough)
-    return math.floor(low / step) * step, math.ceil(high / step) * step, step

@@ -1,4 +1,4 @@
-"""What an experiment came to: a table for the terminal, CSV, plots, and one page with all of it.
+"""What an experiment came to: a table on the terminal and in files, plots, a page with all of it.
 
 The files hold no time and no machine, and so are the same bytes for the same runs. The page needs
 no network: its plots are in it, and it has no script.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from html import escape
 from pathlib import Path
 
@@ -16,15 +16,18 @@ from curriculum.core.visible import escape as visible
 from curriculum.experiments.metrics import METRICS
 from curriculum.experiments.plan import Experiment
 from curriculum.experiments.plot import plot
-from curriculum.experiments.results import Row, as_csv, replace_file
+from curriculum.experiments.results import Row, as_csv, as_parquet, replace_file
 from curriculum.experiments.settings import SETTINGS, ExperimentError
 from curriculum.experiments.summary import Line, level, shown, summarise
 
 STYLE = (
-    "body{font:16px/1.5 sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#111;"
-    "background:#fff}table{border-collapse:collapse;font-size:14px;display:block;overflow-x:auto}"
-    "th,td{border-bottom:1px solid #ccc;padding:.25rem .75rem;text-align:left;white-space:nowrap}"
-    "svg{max-width:100%;height:auto}dt{font-weight:bold}"
+    ":root{color-scheme:light dark}body{font:16px/1.5 sans-serif;max-width:60rem;margin:2rem auto;"
+    "padding:0 1rem;color:#111;background:#fff}div{overflow-x:auto}"
+    "table{border-collapse:collapse;font-size:14px}"
+    "th,td{border-bottom:1px solid #8888;padding:.25rem .75rem;text-align:left;white-space:nowrap}"
+    "dl{overflow-wrap:anywhere}dt{font-weight:bold}"
+    "svg{display:block;width:100%;max-width:40rem;height:auto;margin:1rem 0}"
+    "@media(prefers-color-scheme:dark){body{color:#ddd;background:#16181d}}"
 )
 METHOD = (
     "Each cell is the mean of its runs; in brackets the interval that holds the true mean with 95% "
@@ -35,20 +38,39 @@ METHOD = (
 
 # region: write
 def write_report(folder: Path, experiment: Experiment, rows: Sequence[Row]) -> list[Line]:
-    """Write results.csv, plots/*.svg and report.html. Raises ExperimentError."""
+    """Write the tables, plots/*.svg and report.html. Raises ExperimentError.
+
+    Whatever needs a library that is not installed is left out, and one line says so.
+    """
     lines = summarise(experiment, rows)
-    plots = {metric: plot(experiment, lines, metric) for metric in experiment.metrics}
+    files, absent = {"results.csv": as_csv(rows, experiment.axes)}, []
+    extras: dict[str, Callable[[], dict[str, bytes]]] = {
+        "results.parquet (pyarrow)": lambda: {"results.parquet": as_parquet(rows, experiment.axes)},
+        "plots (matplotlib)": lambda: draw(experiment, lines),
+    }
+    for what, make in extras.items():
+        try:
+            files |= make()
+        except ImportError:
+            absent.append(what)
+    if absent:
+        how = "pip install 'agent-harness-curriculum[experiments]' and then use `report`"
+        print(f"experiments: without {' and '.join(absent)}; {how}", file=sys.stderr)
+    pictures = [data.decode() for name, data in files.items() if name.endswith(".svg")]
+    files["report.html"] = as_html(experiment, lines, pictures, len(rows)).encode()
     try:
         (folder / "plots").mkdir(exist_ok=True)
-        replace_file(folder / "results.csv", as_csv(rows, experiment.axes))
-        for metric, picture in plots.items():
-            if picture:
-                replace_file(folder / "plots" / f"{metric}.svg", picture.encode())
-        page = as_html(experiment, lines, list(plots.values()), len(rows))
-        replace_file(folder / "report.html", page.encode())
+        for name, data in files.items():
+            replace_file(folder / name, data)
     except OSError as fault:
         raise ExperimentError(f"{folder}: {fault.strerror}; make room and try again", 74) from None
     return lines
+
+
+def draw(experiment: Experiment, lines: Sequence[Line]) -> dict[str, bytes]:
+    """A picture of each metric that any run has. Raises ImportError."""
+    found = {metric: plot(experiment, lines, metric) for metric in experiment.metrics}
+    return {f"plots/{metric}.svg": svg.encode() for metric, svg in found.items() if svg}
 
 
 # endregion
@@ -81,14 +103,16 @@ def as_html(experiment: Experiment, lines: Sequence[Line], plots: Sequence[str],
     )
     about = "".join(f"<p>{_prose(part)}</p>\n" for part in experiment.about.split("\n\n") if part)
     part = "" if runs == total else f"<p><strong>{runs} of {total} runs are done.</strong></p>\n"
+    shown_plots = f"<h2>Plots</h2>\n{''.join(plots)}" if plots else ""
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">\n'
         f'<meta name="viewport" content="width=device-width"><title>{escape(experiment.name)}'
         f"</title>\n<style>{STYLE}</style></head>\n<body><main>\n"
         f"<h1>{escape(experiment.question)}</h1>\n{about}{part}"
-        f"<h2>Results</h2>\n<table><thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody></table>\n"
+        f"<h2 id=results>Results</h2>\n<div tabindex=0 role=region aria-labelledby=results>"
+        f"<table><thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody></table></div>\n"
         f"<p>{escape(METHOD)} {runs} runs, {experiment.repetitions} a cell, seed "
-        f"{experiment.seed}.</p>\n<h2>Plots</h2>\n{''.join(plots)}"
+        f"{experiment.seed}.</p>\n{shown_plots}"
         f"<h2>What was measured</h2>\n<dl>{told}</dl>\n<h2>What was varied</h2>\n<dl>{axes}</dl>\n"
         f"<h2>What stayed the same</h2>\n<dl>{fixed}</dl>\n</main></body></html>\n"
     )

@@ -13,7 +13,8 @@ import fcntl
 import io
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -127,16 +128,46 @@ def replace_file(path: Path, data: bytes) -> None:
     os.replace(half, path)
 
 
-def as_csv(rows: Iterable[Row], axes: Sequence[str]) -> bytes:
+# region: tables
+def as_csv(rows: Sequence[Row], axes: Sequence[str]) -> bytes:
     """The rows as CSV: a header, LF at the ends of lines, empty where a run has no such metric."""
-    rows = list(rows)
-    used = [name for name in METRICS if any(name in row for row in rows)]
-    fields = ["run_id", *axes, "repetition", "seed", "stop", "error", *used]
     file = io.StringIO()
-    writer = csv.DictWriter(file, fields, lineterminator="\n", extrasaction="ignore")
+    writer = csv.DictWriter(file, _columns(rows, axes), lineterminator="\n", extrasaction="ignore")
     writer.writeheader()
     writer.writerows(
         {name: str(v).lower() if isinstance(v, bool) else v for name, v in row.items()}
         for row in rows
     )
     return file.getvalue().encode()
+
+
+def as_parquet(rows: Sequence[Row], axes: Sequence[str]) -> bytes:
+    """The same table as Parquet, with types; null for no error. Raises ImportError.
+
+    A column is of bool, string, int64, or float64 if any of its numbers is no whole one by nature.
+    """
+    pyarrow: Any = import_module("pyarrow")
+    parquet: Any = import_module("pyarrow.parquet")
+    columns = {name: [row.get(name) for row in rows] for name in _columns(rows, axes)}
+    columns["error"] = [error or None for error in columns["error"]]
+    types = {bool: pyarrow.bool_(), str: pyarrow.string(), float: pyarrow.float64()}
+    fields = []
+    for name, values in columns.items():
+        kinds = {type(value) for value in values if value is not None}
+        kind = next((types[kind] for kind in types if kind in kinds), pyarrow.int64())
+        is_text = name in ("run_id", "stop", "error")
+        is_always = name in ("run_id", "repetition", "seed", "stop", *axes)
+        fields.append(
+            pyarrow.field(name, pyarrow.string() if is_text else kind, nullable=not is_always)
+        )
+    file = io.BytesIO()
+    parquet.write_table(pyarrow.table(columns, pyarrow.schema(fields)), file)
+    return file.getvalue()
+
+
+def _columns(rows: Sequence[Row], axes: Sequence[str]) -> list[str]:
+    used = [name for name in METRICS if any(name in row for row in rows)]
+    return ["run_id", *axes, "repetition", "seed", "stop", "error", *used]
+
+
+# endregion

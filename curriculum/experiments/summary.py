@@ -51,9 +51,8 @@ def estimate(values: Sequence[float], is_share: bool = False) -> Estimate:
         centre = mean + Z * Z / (2 * count)
         half = Z * math.sqrt(mean * (1 - mean) / count + Z * Z / (4 * count * count))
         scale = 1 + Z * Z / count
-        return Estimate(
-            mean, max(0.0, (centre - half) / scale), min(1.0, (centre + half) / scale), count
-        )
+        low, high = (centre - half) / scale, (centre + half) / scale
+        return Estimate(mean, max(0.0, min(mean, low)), min(1.0, max(mean, high)), count)
     if count < 2 or min(values) == max(values):
         return Estimate(mean, mean, mean, count)
     variance = math.fsum((value - mean) ** 2 for value in values) / (count - 1)

@@ -117,7 +117,8 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {
         str(path.relative_to(folder)): path.read_bytes()
         for path in sorted(folder.rglob("*"))
-        if path.is_file() and path.name not in ("results.csv", "rows.jsonl", "lock")
+        if path.is_file()
+        and path.name not in ("results.csv", "results.parquet", "rows.jsonl", "lock")
     }
 
 
