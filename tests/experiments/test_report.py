@@ -156,8 +156,8 @@ def test_a_plot_names_its_series_and_has_a_whisker_where_there_is_an_interval() 
 
 def test_a_plot_of_nothing_but_zeros_has_no_numbers_below_zero() -> None:
     found = experiment()
-    rows = [row_of(task, calls=0) for task in found.tasks()]
-    root = ET.fromstring(plot(found, summarise(found, rows), "calls"))
+    rows = [row_of(task, requests=0) for task in found.tasks()]
+    root = ET.fromstring(plot(found, summarise(found, rows), "requests"))
     texts = [element.text or "" for element in root.iter(f"{SVG}text")]
     assert "1" in texts
     assert not any(text.startswith(("-", "\N{MINUS SIGN}")) for text in texts)
