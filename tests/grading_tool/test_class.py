@@ -12,10 +12,11 @@ from pathlib import Path
 import pytest
 
 from curriculum.grading.cli.catalogue import read_lessons
-from curriculum.grading.submission import classes
-from curriculum.grading.submission.classes import Terms, grade_class
+from curriculum.grading.submission import pools
+from curriculum.grading.submission.classes import grade_class
 from curriculum.grading.submission.commands import chosen
-from curriculum.grading.submission.grading import Report
+from curriculum.grading.submission.grading import Report, Terms, Work
+from curriculum.grading.submission.pools import Here
 from tests.golden import ROOT
 from tests.grading_tool.attacks import ATTACKS, HEAD
 
@@ -49,7 +50,11 @@ def test_every_submission_gets_what_it_has_earned(tmp_path: Path) -> None:
     (tmp_path / "class" / "link").symlink_to("/etc")
     shown: list[int] = []
     reports = grade_class(
-        tmp_path / "class", tmp_path / "out", TERMS, 2, lambda done, count, r: shown.append(done)
+        tmp_path / "class",
+        tmp_path / "out",
+        TERMS,
+        Here(2),
+        lambda done, count, r: shown.append(done),
     )
     assert shown == list(range(1, SIZE + 3))
     assert outcomes_in(tmp_path / "out") == {**earned, "broken.zip": "", "link": ""}
@@ -61,18 +66,18 @@ def test_a_class_goes_on_where_it_stopped_and_grades_again_what_has_changed(
 ) -> None:
     generate(tmp_path / "class", 4, FEW)
     graded: list[str] = []
-    real = classes.grade_submission
+    real = pools.grade
 
-    def spy(path: Path, *given: object) -> Report:
-        graded.append(path.name)
+    def spy(work: Work) -> Report:
+        graded.append(work.name)
         if len(graded) == 3:
             raise KeyboardInterrupt
-        return real(path, *given)  # type: ignore[arg-type]
+        return real(work)
 
-    monkeypatch.setattr(classes, "grade_submission", spy)
+    monkeypatch.setattr(pools, "grade", spy)
 
     def run() -> None:
-        grade_class(tmp_path / "class", tmp_path / "out", TERMS, 1, lambda *given: None)
+        grade_class(tmp_path / "class", tmp_path / "out", TERMS, Here(1), lambda *given: None)
 
     with pytest.raises(KeyboardInterrupt):
         run()
@@ -95,17 +100,24 @@ def test_a_fault_of_the_grader_itself_stops_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     generate(tmp_path / "class", 2, ("good",))
-    real = classes.grade_submission
 
-    def fails(path: Path, *given: object) -> Report:
-        if path.name == "student-000":
+    def run() -> list[Report]:
+        return grade_class(
+            tmp_path / "class", tmp_path / "out", TERMS, Here(2), lambda *given: None
+        )
+
+    real = pools.grade
+
+    def fails(work: Work) -> Report:
+        if work.name == "student-000":
             raise OSError("no space left")
-        return real(path, *given)  # type: ignore[arg-type]
+        return real(work)
 
-    monkeypatch.setattr(classes, "grade_submission", fails)
-    reports = grade_class(tmp_path / "class", tmp_path / "out", TERMS, 2, lambda *given: None)
-    assert [report.fault for report in reports] == ["OSError: no space left", ""]
+    monkeypatch.setattr(pools, "grade", fails)
+    assert [report.fault for report in run()] == ["OSError: no space left", ""]
     assert outcomes_in(tmp_path / "out") == {"student-000": "", "student-001": "passed"}
+    monkeypatch.setattr(pools, "grade", real)
+    assert [report.fault for report in run()] == ["", ""]  # it was not the submission's fault
 
 
 def command(*words: str) -> subprocess.CompletedProcess[str]:

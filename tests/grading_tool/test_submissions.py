@@ -5,17 +5,26 @@ from __future__ import annotations
 import os
 import socket
 import subprocess
+import sys
 import time
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 from curriculum.grading.cli.catalogue import ROOT, Lesson, read_lessons
-from curriculum.grading.submission.box import OUTER_IDS, missing
-from curriculum.grading.submission.commands import chosen
-from curriculum.grading.submission.grading import Report, grade_submission
+from curriculum.grading.cli.faults import CommandError
+from curriculum.grading.submission import grading
+from curriculum.grading.submission.commands import chosen, read_hidden
+from curriculum.grading.submission.grading import Report, Terms, grade, work_of
+from curriculum.grading.submission.isolation import (
+    BUBBLEWRAP,
+    OUTER_IDS,
+    UNSHARE,
+    best_box,
+    why_not,
+)
 from tests.grading_tool.attacks import ATTACKS, GOOD, HEAD, body
 
 A = ["s01.a"]
@@ -32,8 +41,14 @@ def handed_in(folder: Path, text: str, lesson: str = "s01_agent_loop") -> Path:
     return folder
 
 
-def graded(path: Path, seconds: float = 3.0) -> Report:
-    return grade_submission(path, lessons(A), seconds=seconds)
+def graded(path: Path, seconds: float = 3.0, hidden: dict[str, str] | None = None) -> Report:
+    return grade(work_of(path, Terms(tuple(lessons(A)), hidden or {}, seconds=seconds)))
+
+
+def refused(path: Path) -> str:
+    with pytest.raises(CommandError) as caught:
+        graded(path)
+    return str(caught.value)
 
 
 def left_over() -> list[str]:
@@ -48,8 +63,17 @@ def left_over() -> list[str]:
     return found
 
 
+def wait_until(is_so: Callable[[], object]) -> None:
+    """What was killed is there until the kernel has taken it down."""
+    deadline = time.monotonic() + 60
+    while not is_so() and time.monotonic() < deadline:
+        time.sleep(0.02)  # looks again; the processes looked for are no children of ours
+    assert is_so()
+
+
 def test_this_system_can_isolate_submissions() -> None:
-    assert missing() == ""
+    assert best_box() in (BUBBLEWRAP, UNSHARE)
+    assert why_not(UNSHARE) == ""
 
 
 @pytest.mark.parametrize("name", ATTACKS)
@@ -59,10 +83,7 @@ def test_a_submission_gets_what_it_has_earned_and_leaves_nothing(name: str, tmp_
     [result] = report.results
     assert (result.outcome, report.fault) == (outcome, ""), result.said
     assert said in result.said
-    deadline = time.monotonic() + 20
-    while left_over() and time.monotonic() < deadline:
-        pass  # what was killed is there until the kernel has taken it down
-    assert left_over() == []
+    wait_until(lambda: not left_over())
 
 
 @pytest.mark.parametrize("lesson", [lesson.short for lesson in read_lessons()])
@@ -72,7 +93,7 @@ def test_the_reference_passes_in_the_box(lesson: str, tmp_path: Path) -> None:
         solutions = (ROOT / "curriculum/lessons" / folder / "solutions.py").read_text("utf-8")
         text = solutions.replace("from __future__ import annotations", "", 1)
         handed_in(tmp_path, text.replace("sessions.solutions", "sessions.exercises"), folder)
-    report = grade_submission(tmp_path, lessons([lesson, "s05.a"]))
+    report = grade(work_of(tmp_path, Terms(tuple(lessons([lesson, "s05.a"])))))
     outcomes = {r.name: (r.outcome, r.said) for r in report.results if r.name[:3] == lesson}
     assert outcomes == {exercise.short: ("passed", "") for exercise in one.exercises}
 
@@ -96,54 +117,165 @@ def test_a_link_out_of_the_submission_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "one" / "s01_agent_loop" / "exercises.py"
     path.parent.mkdir(parents=True)
     path.symlink_to(solutions)
-    assert "is a link; hand in the file itself" in graded(tmp_path / "one").fault
+    assert "is a link; hand in the file itself" in refused(tmp_path / "one")
     (tmp_path / "two").mkdir()
     (tmp_path / "two" / "s01_agent_loop").symlink_to(solutions.parent)
-    assert "holds no exercises" in graded(tmp_path / "two").fault
+    assert "holds no exercises" in refused(tmp_path / "two")
     archive = tmp_path / "three.zip"
     with zipfile.ZipFile(archive, "w") as file:
         entry = zipfile.ZipInfo("s01_agent_loop/exercises.py")
         entry.external_attr = 0o120777 << 16
         file.writestr(entry, str(solutions))
-    assert "is a link" in graded(archive).fault
+    assert "is a link" in refused(archive)
 
 
 def test_a_pipe_and_a_huge_file_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "one" / "s01_agent_loop" / "exercises.py"
     path.parent.mkdir(parents=True)
     os.mkfifo(path)
-    assert "is no regular file" in graded(tmp_path / "one").fault
+    assert "is no regular file" in refused(tmp_path / "one")
     huge = tmp_path / "two.zip"
     with zipfile.ZipFile(huge, "w", zipfile.ZIP_DEFLATED) as file:
         file.writestr("s01_agent_loop/exercises.py", b"#" * (1 << 28))
-    assert "is larger than" in graded(huge).fault
+    assert "is larger than" in refused(huge)
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 broken", b"x" * 100])
 def test_what_is_no_submission_is_one_line(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "work.zip"
     path.write_bytes(content)
-    assert graded(path).fault.count("\n") == 0
-    assert "is no folder, ZIP or git repository" in graded(path).fault
+    assert refused(path).count("\n") == 0
+    assert "is no folder, ZIP or git repository" in refused(path)
+
+
+HIDDEN = """\
+import unittest
+from curriculum.grading.exercise import load
+from hidden_tests.more import wanted
+
+
+class MoreTest(unittest.TestCase):
+    def test_it_is_callable(self) -> None:
+        solution = load("s01_agent_loop", "first_request")
+        self.assertTrue(callable(solution))
+        self.assertEqual(wanted, solution.__doc__)
+"""
 
 
 def test_hidden_tests_are_run_and_marked(tmp_path: Path) -> None:
-    hidden = tmp_path / "hidden"
-    hidden.mkdir()
-    (hidden / "test_more.py").write_text(
-        "import unittest\n"
-        "from curriculum.grading.exercise import load\n\n\n"
-        "class MoreTest(unittest.TestCase):\n"
-        "    def test_it_is_callable(self) -> None:\n"
-        "        self.assertTrue(callable(load('s01_agent_loop', 'first_request')))\n"
-        "        self.assertTrue(load('s01_agent_loop', 'first_request').__doc__)\n"
-    )
-    folder = handed_in(tmp_path / "work", GOOD)
-    report = grade_submission(folder, lessons(A), hidden)
+    folder = tmp_path / "hidden"
+    folder.mkdir()
+    (folder / "test_more.py").write_text(HIDDEN)
+    (folder / "more.py").write_text("wanted = 'secret'\n")
+    report = graded(handed_in(tmp_path / "work", GOOD), hidden=read_hidden(folder))
     assert [(r.name, r.outcome, r.hidden) for r in report.results] == [
         ("s01.a", "passed", False),
         ("hidden.test_more", "failed", True),
     ]
+    good = GOOD.replace("    return", "    'secret'\n    return")
+    report = graded(handed_in(tmp_path / "more", good), hidden=read_hidden(folder))
+    assert [result.outcome for result in report.results] == ["passed", "passed"]
+
+
+# What each tries, and what must be said instead of a pass.
+REACHES = {
+    "a file of the grader's machine": "open({secret!r}).read()",
+    "its own submission's folder, and those of others": "os.listdir({folder!r})",
+    "the home of who grades": "os.listdir({home!r})",
+    "the source of the hidden tests": (
+        "found = [os.path.join(f, n) for r in ('/grade', '/site/hidden_tests', '/tmp')"
+        " for f, _, names in os.walk(r) for n in names if 'hidden' in f or 'test_more' in n]\n"
+        "open(found[0] if found else 'no source').read()"
+    ),
+    "the hidden source by their loader": (
+        "import sys, inspect\n"
+        "m = sys.modules.get('hidden_tests.test_more')\n"
+        "if m is None: raise OSError('not yet')\n"
+        "assert not getattr(m.__loader__, '_sources', None)\n"
+        "inspect.getsource(m)"
+    ),
+    "writing into the package": "open('/grade/x', 'w')",
+    "writing where others read": "open('/usr/x', 'w')",
+    "writing into its root": "open('/x', 'w')",
+    "writing to its devices": "open('/dev/x', 'w')",
+}
+
+
+@pytest.mark.parametrize("kind", [BUBBLEWRAP, UNSHARE])
+def test_a_submission_reaches_nothing_that_is_not_its_own(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if why_not(kind):
+        assert (kind, best_box()) == (BUBBLEWRAP, UNSHARE)
+        return
+    monkeypatch.setattr(grading, "best_box", lambda: kind)
+    secret = tmp_path / "secret"
+    secret.write_text("readable for all")
+    secret.chmod(0o644)
+    names = {"secret": str(secret), "folder": str(tmp_path), "home": os.path.expanduser("~/.ssh")}
+    tries = "".join(
+        f"    try:\n        {code.format(**names).replace(chr(10), chr(10) + ' ' * 8)}\n"
+        f"        reached.append({what!r})\n    except OSError: pass\n"
+        for what, code in REACHES.items()
+    )
+    text = (
+        "import os\ndef first_request(runner):\n    reached = []\n"
+        f"{tries}    open('/tmp/mine', 'w').write('x')\n"
+        "    if reached: raise LookupError(reached)\n"
+        "    return runner.model.requests[0]\n"
+    )
+    hidden = "from curriculum.tests.test_s01 import ExerciseTest as MoreTest\n"
+    work = handed_in(tmp_path / "work", text)
+    report = graded(work, hidden={"test_more": hidden, "test_other": "secret = 1\n"})
+    first, more, _ = report.results
+    assert (first.outcome, first.said) == ("passed", "")
+    assert "LookupError" not in more.said
+    assert report.box == kind
+
+
+def test_a_bubblewrap_that_does_not_work_is_told_and_replaced(tmp_path: Path) -> None:
+    fake = tmp_path / "bin" / "bwrap"
+    fake.parent.mkdir()
+    fake.write_text("#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n")
+    fake.chmod(0o755)
+    work = handed_in(tmp_path / "work", GOOD)
+    done = subprocess.run(
+        [sys.executable, "-m", "curriculum", "grade", "s01.a", "--submission", str(work)],
+        cwd=ROOT,
+        env={**os.environ, "PATH": f"{fake.parent}:{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-2:] == [
+        "box: unshare (bubblewrap: it does not work here:"
+        " bwrap: No permissions to create new namespace)",
+        "1 of 1 passed",
+    ]
+
+
+@pytest.mark.parametrize("kind", [BUBBLEWRAP, UNSHARE])
+def test_a_box_ends_with_whoever_started_it_also_if_that_was_killed(
+    kind: str, tmp_path: Path
+) -> None:
+    if why_not(kind):
+        assert (kind, best_box()) == (BUBBLEWRAP, UNSHARE)
+        return
+    work = handed_in(tmp_path, body("import time\nprint('x')\nwhile True: time.sleep(60)"))
+    code = (
+        "import sys; from pathlib import Path\n"
+        "from tests.grading_tool import test_submissions as t\n"
+        "t.grading.best_box = lambda: sys.argv[1]\n"
+        "t.graded(Path(sys.argv[2]), 600)\n"
+    )
+    grader = subprocess.Popen([sys.executable, "-c", code, kind, str(work)], cwd=ROOT)
+    try:
+        wait_until(left_over)
+    finally:
+        grader.kill()
+        grader.wait()
+    wait_until(lambda: not left_over())
 
 
 def test_nothing_outside_can_be_reached_not_even_on_this_machine(tmp_path: Path) -> None:

@@ -7,36 +7,20 @@ handed in again is graded again. Whatever one submission does costs only itself.
 
 from __future__ import annotations
 
-import hashlib
+import contextlib
 import json
-import os
-import stat
-import sys
-import time
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from curriculum.grading.cli.catalogue import ROOT, Lesson
 from curriculum.grading.cli.faults import NO_FILE, CommandError
-from curriculum.grading.submission.collect import MOST_ENTRIES
+from curriculum.grading.submission.digests import digest_of, digest_of_terms
 from curriculum.grading.submission.formats import FORMATS, class_csv
-from curriculum.grading.submission.grading import Report, Result, grade_submission
+from curriculum.grading.submission.grading import Report, Result, Terms, Work, work_of
+from curriculum.grading.submission.pools import Pool
+from curriculum.grading.submission.shown import Show
 
-MOST_HASHED = 1 << 26
-Show = Callable[[int, int, Report], None]
-
-
-@dataclass(frozen=True)
-class Terms:
-    """What holds for every submission of a class."""
-
-    lessons: tuple[Lesson, ...]
-    hidden: Path | None = None
-    isolated: bool = True
-    seconds: float | None = None
+AGAIN = ""  # the digest of a report that holds for nothing
 
 
 def submissions_in(folder: Path) -> list[Path]:
@@ -51,148 +35,98 @@ def submissions_in(folder: Path) -> list[Path]:
 
 
 def grade_class(
-    folder: Path, output: Path, terms: Terms, jobs: int, show: Show, form: str = "json"
+    folder: Path, output: Path, terms: Terms, pool: Pool, show: Show, form: str = "json"
 ) -> list[Report]:
     """Grade all that is in `folder`, and write reports and `class.csv` to `output`."""
     submissions = submissions_in(folder)
     _make(output)
-    reports: dict[Path, Report] = {}
-    with ThreadPoolExecutor(jobs) as pool:
-        futures = {pool.submit(_grade_one, p, output, terms, form): p for p in submissions}
-        try:
-            for done, future in enumerate(as_completed(futures), 1):
-                reports[futures[future]] = future.result()
-                show(done, len(submissions), future.result())
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-    ordered = [reports[path] for path in submissions]
+    reports: dict[str, Report] = {}
+    for report, digest in _graded(submissions, output, terms, pool):
+        reports[report.submission] = report
+        if digest is not None:
+            _keep(output, report, digest)
+        if form != "json":
+            write(output / f"{report.submission}.{form}", FORMATS[form](report))
+        show(len(reports), len(submissions), report)
+    ordered = [reports[path.name] for path in submissions]
     write(output / "class.csv", class_csv(ordered))
     return ordered
 
 
-def _grade_one(path: Path, output: Path, terms: Terms, form: str) -> Report:
-    """From its file if that is still true, else anew. Never raises for one submission."""
-    kept = output / f"{path.name}.json"
-    try:
-        digest = digest_of(path, terms)
-        report = _read(kept, digest)
-        if report is None:
-            report = grade_submission(
-                path, terms.lessons, terms.hidden, terms.isolated, terms.seconds
-            )
-            write(kept, json.dumps({**report.as_data(), "digest": digest}, indent=2) + "\n")
-        if form != "json":
-            write(output / f"{path.name}.{form}", FORMATS[form](report))
-        return report
-    except Exception as fault:  # one bad submission never stops the rest
-        return Report(path.name, fault=f"{type(fault).__name__}: {fault}")
+def _graded(
+    submissions: Sequence[Path], output: Path, terms: Terms, pool: Pool
+) -> Iterator[tuple[Report, str | None]]:
+    """Each report once, with the digest to keep it under; None if it is kept already."""
+    asked = digest_of_terms(terms)
+    digests: dict[str, str] = {}
+    known: list[tuple[Report, str | None]] = []
+
+    def works() -> Iterator[Work]:
+        for path in submissions:
+            try:
+                digests[path.name] = digest_of(path, asked)
+                if kept := _read(output, path.name, digests[path.name]):
+                    known.append((kept, None))
+                else:
+                    yield work_of(path, terms)
+            except CommandError as fault:
+                known.append((Report(path.name, fault=str(fault)), digests[path.name]))
+            except Exception as fault:
+                known.append((_not_graded(path.name, fault), AGAIN))
+
+    with contextlib.closing(pool.run(works())) as ended:
+        for work, report in ended:
+            if isinstance(report, Exception):
+                yield _not_graded(work.name, report), AGAIN
+            else:
+                yield report, digests[work.name]
+    yield from known
 
 
-def digest_of(path: Path, terms: Terms) -> str:
-    """Of all that the report may depend on: submission, graders, hidden tests, what is asked."""
-    digest = hashlib.sha256(repr((terms.lessons, terms.isolated, terms.seconds)).encode())
-    for folder in (path, ROOT / "curriculum", *([terms.hidden] if terms.hidden else [])):
-        for name, data in _contents(folder):
-            digest.update(f"{name}\0{len(data)}\0".encode("utf-8", "surrogateescape"))
-            digest.update(data)
-    return digest.hexdigest()
+def _not_graded(name: str, fault: Exception) -> Report:
+    """For no reason of the submission's own: the next run tries again."""
+    return Report(name, fault=f"{type(fault).__name__}: {fault}")
 
 
-def _contents(path: Path) -> Iterator[tuple[str, bytes]]:
-    """Names and digests of the files there; of a link only its name. Bounded, as collecting is."""
-    if not path.is_dir() or path.is_symlink():
-        yield path.name, _digest(path)
-        return
-    count = 0
-    for folder, folders, files in os.walk(path):
-        folders[:] = sorted(name for name in folders if name != "__pycache__")
-        count += len(files) + len(folders)
-        if count > MOST_ENTRIES:
-            return  # it will be refused
-        for name in sorted(files):
-            file = Path(folder, name)
-            yield str(file.relative_to(path)), _digest(file)
+def _keep(output: Path, report: Report, digest: str) -> None:
+    text = json.dumps({**report.as_data(), "digest": digest}, indent=2) + "\n"
+    write(output / f"{report.submission}.json", text)
 
 
-def _digest(path: Path) -> bytes:
-    """Of the bytes; of a large file of its size and time."""
-    about = path.lstat()
-    if not stat.S_ISREG(about.st_mode):
-        return b""
-    if about.st_size > MOST_HASHED:
-        return f"{about.st_size} {about.st_mtime_ns}".encode()
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").digest()
-
-
-def _read(path: Path, digest: str) -> Report | None:
+def _read(output: Path, name: str, digest: str) -> Report | None:
     """The report that was written for that digest."""
     try:
-        kept: dict[str, Any] = json.loads(path.read_text("utf-8"))
+        kept: dict[str, Any] = json.loads((output / f"{name}.json").read_text("utf-8"))
         if kept["digest"] != digest:
             return None
         results = tuple(Result(**result) for result in kept["results"])
         notes = tuple(kept["notes"])
-        return Report(kept["submission"], results, kept["fault"], notes, kept["isolated"])
+        return Report(kept["submission"], results, kept["fault"], notes, kept["box"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
 def write(path: Path, text: str) -> None:
-    """Replace the file whole."""
+    """Replace the file whole. Raises CommandError where that cannot be."""
     fresh = path.with_name(f".{path.name}.new")
-    fresh.write_text(text, "utf-8")
-    fresh.replace(path)
+    try:
+        fresh.write_text(text, "utf-8")
+        fresh.replace(path)
+    except OSError as fault:
+        raise CommandError(f"{path} cannot be written: {fault.strerror}", NO_FILE) from None
 
 
 def _make(output: Path) -> None:
     try:
         output.mkdir(parents=True, exist_ok=True)
-        write(output / "class.csv", "")
     except OSError as fault:
         raise CommandError(f"{output} cannot be written: {fault.strerror}", NO_FILE) from None
-
-
-def progress_shown(stream: Any = None) -> Show:
-    """How far it is: a bar on a terminal that has rich, else a line for each submission."""
-    stream = stream or sys.stderr
-    if stream.isatty():
-        try:
-            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
-        except ImportError:
-            pass
-        else:
-            bar = Progress(BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-            task = bar.add_task("grading")
-            bar.start()
-
-            def draw(done: int, count: int, report: Report) -> None:
-                bar.update(task, completed=done, total=count, refresh=True)
-                if done == count:
-                    bar.stop()
-
-            return draw
-    began = time.monotonic()
-
-    def tell(done: int, count: int, report: Report) -> None:
-        told = report.fault or f"{report.passed} of {len(report.results)} passed"
-        line = f"{done}/{count}  {time.monotonic() - began:.0f} s  {report.submission}: {told}"
-        print(_one_line(line), file=stream, flush=True)
-
-    return tell
-
-
-def _one_line(text: str) -> str:
-    from curriculum.core.visible import escape
-
-    return escape(text).replace("\n", " ").replace("\t", " ")
+    write(output / "class.csv", "")
 
 
 def check_output(folder: Path, output: Path) -> None:
     """Reports must not end up among the submissions."""
-    inside = output.resolve().is_relative_to(folder.resolve())
-    if inside:
+    if output.resolve().is_relative_to(folder.resolve()):
         raise CommandError(f"{output} is inside {folder}; name another --output")
 
 
@@ -201,5 +135,9 @@ def as_words(reports: Sequence[Report]) -> str:
     faults = sum(bool(report.fault) for report in reports)
     tampered = sum(any(r.outcome == "tampered" for r in report.results) for report in reports)
     noted = sum(bool(report.notes) for report in reports)
+    boxes = " and ".join(sorted({report.box for report in reports if report.box})) or "none"
     count = f"{len(reports)} submissions"
-    return f"{count}: {faults} not graded, {tampered} changed the grader, {noted} with notes"
+    return (
+        f"{count}: {faults} not graded, {tampered} changed the grader, {noted} with notes;"
+        f" box: {boxes}"
+    )

@@ -11,9 +11,11 @@ from curriculum.core.visible import escape
 from curriculum.grading.cli.catalogue import Lesson, find, read_lessons
 from curriculum.grading.cli.faults import NO_FILE, NOT_PASSED, OK, CommandError
 from curriculum.grading.submission import classes
-from curriculum.grading.submission.box import missing
 from curriculum.grading.submission.formats import FORMATS
-from curriculum.grading.submission.grading import Report, grade_submission
+from curriculum.grading.submission.grading import Report, Terms, grade, work_of
+from curriculum.grading.submission.isolation import BUBBLEWRAP, UNSHARE, best_box, why_not
+from curriculum.grading.submission.pools import Cluster, Here, Pool
+from curriculum.grading.submission.shown import progress_shown
 
 WORKFLOW = """\
 # .github/workflows/classroom.yml: grades every push of a GitHub Classroom assignment.
@@ -80,6 +82,7 @@ def add_class(command: argparse.ArgumentParser) -> None:
     command.add_argument("folder", type=Path, metavar="DIR", help="one entry a submission")
     command.add_argument("--lessons", nargs="+", default=[], metavar="NAME", help="not all of them")
     command.add_argument("--jobs", type=int, default=2, metavar="N", help="at the same time (2)")
+    command.add_argument("--dask", metavar="ADDRESS", help="on the workers of that scheduler")
     command.add_argument("--output", type=Path, metavar="DIR", help="reports (DIR-reports)")
     command.add_argument("--format", choices=FORMATS, default="json", help="beside the JSON")
     add_common(command)
@@ -89,37 +92,61 @@ def run_class(given: argparse.Namespace) -> int:
     """Grade all submissions in a folder; goes on where it was interrupted."""
     if given.jobs < 1:
         raise CommandError("--jobs must be at least 1")
-    check(given.hidden, given.no_isolation)
     folder = given.folder.resolve()
     output = given.output or folder.with_name(f"{folder.name}-reports")
     classes.check_output(folder, output)
-    lessons = tuple(chosen(read_lessons(), given.lessons))
-    terms = classes.Terms(lessons, given.hidden, not given.no_isolation, given.timeout)
-    show = classes.progress_shown()
-    reports = classes.grade_class(folder, output, terms, given.jobs, show, given.format)
+    classes.submissions_in(folder)
+    terms = terms_of(given, given.lessons)
+    pool: Pool
+    if given.dask:
+        pool = Cluster(given.dask, terms.isolated)
+    else:
+        check_box(terms)
+        pool = Here(given.jobs)
+    show = progress_shown()
+    reports = classes.grade_class(folder, output, terms, pool, show, given.format)
     print(f"{classes.as_words(reports)}; see {output / 'class.csv'}")
     return OK
 
 
-def check(hidden: Path | None, no_isolation: bool) -> None:
-    """Raises CommandError for what would spoil every submission."""
-    if hidden is not None and not hidden.is_dir():
-        raise CommandError(f"{hidden} is no folder of tests", NO_FILE)
-    if not no_isolation and (why := missing()):
+def terms_of(given: argparse.Namespace, words: Sequence[str]) -> Terms:
+    """What was asked for. Raises CommandError for what would spoil every submission."""
+    lessons = tuple(chosen(read_lessons(), words))
+    hidden = read_hidden(given.hidden) if given.hidden else {}
+    return Terms(lessons, hidden, not given.no_isolation, given.timeout)
+
+
+def read_hidden(folder: Path) -> dict[str, str]:
+    """The modules in that folder: {name: source}. Raises CommandError without a test."""
+    try:
+        found = {path.stem: path.read_text("utf-8") for path in sorted(folder.glob("*.py"))}
+    except (OSError, ValueError) as fault:
+        raise CommandError(f"{folder} cannot be read: {fault}", NO_FILE) from None
+    found.pop("__init__", None)
+    if not any(name.startswith("test") for name in found):
+        raise CommandError(f"{folder} is no folder of tests: no test*.py in it", NO_FILE)
+    return found
+
+
+def check_box(terms: Terms) -> None:
+    """Raises CommandError where there is to be a box, and none works."""
+    if terms.isolated and not best_box():
+        reasons = "; ".join(f"{kind}: {why_not(kind)}" for kind in (BUBBLEWRAP, UNSHARE))
         raise CommandError(
-            f"submissions cannot be isolated here: {why}; install util-linux, run as root, or say"
-            " --no-isolation",
+            f"submissions cannot be isolated here ({reasons}); install bubblewrap or util-linux,"
+            " run as root, or say --no-isolation",
             NO_FILE,
         )
 
 
 def run_grade(given: argparse.Namespace) -> int:
     """Grade one submission."""
-    check(given.hidden, given.no_isolation)
-    lessons = chosen(read_lessons(), given.what)
-    report = grade_submission(
-        given.submission, lessons, given.hidden, not given.no_isolation, given.timeout
-    )
+    terms = terms_of(given, given.what)
+    check_box(terms)
+    try:
+        report = grade(work_of(given.submission, terms))
+    except CommandError as fault:
+        report = Report(given.submission.name, fault=str(fault))
     text = FORMATS[given.format](report) if given.format else as_text(report)
     if given.output:
         try:
@@ -162,5 +189,8 @@ def as_text(report: Report) -> str:
         if result.outcome in ("failed", "tampered"):
             lines += [f"    {line}" for line in escape(result.said).splitlines()]
     lines += [f"note: {escape(note)}" for note in report.notes]
+    if report.box:
+        why = why_not(BUBBLEWRAP)
+        lines.append(f"box: {report.box}" + (f" (bubblewrap: {why})" if why else ""))
     lines.append(f"{report.passed} of {len(report.results)} passed")
     return "\n".join(lines) + "\n"

@@ -1,5 +1,7 @@
 """Grades one submission in a box: a result for every test, whatever the submission does.
 
+What a grading needs is a value, `Work`: it can be done on another machine as well as on this one.
+
 A result is `passed` only if a line said so that carried the word of this very run. What is not
 said, in time, is a failure.
 """
@@ -14,16 +16,16 @@ import select
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from curriculum.grading.cli.catalogue import Lesson
-from curriculum.grading.cli.faults import CommandError
 from curriculum.grading.cli.graded import LONGER, SECONDS
 from curriculum.grading.submission.box import Box, stop
 from curriculum.grading.submission.collect import collect, suspicious
+from curriculum.grading.submission.isolation import LIMITS, best_box
 
 CODE = "from curriculum.grading.submission.judge import main; main()"
 START_SECONDS = 30.0
@@ -51,7 +53,7 @@ class Report:
     results: tuple[Result, ...] = ()
     fault: str = ""
     notes: tuple[str, ...] = ()
-    isolated: bool = True
+    box: str = ""  # which box it ran in
 
     @property
     def passed(self) -> int:
@@ -64,6 +66,30 @@ class Report:
 
 
 @dataclass(frozen=True)
+class Terms:
+    """What holds for every submission: lessons, the instructor's private tests as {name of the
+    module: source}, whether it has to be in a box, seconds for each test instead of our limits."""
+
+    lessons: tuple[Lesson, ...]
+    hidden: Mapping[str, str] = field(default_factory=dict)
+    isolated: bool = True
+    seconds: float | None = None
+
+
+@dataclass(frozen=True)
+class Work:
+    """A submission to grade: its name and the text of each lesson's exercises.py."""
+
+    name: str
+    texts: Mapping[str, bytes]
+    terms: Terms
+
+
+class NoBoxError(Exception):
+    """Nothing of a submission is run where there is no box for it."""
+
+
+@dataclass(frozen=True)
 class _Test:
     name: str
     title: str
@@ -72,62 +98,66 @@ class _Test:
     hidden: bool = False
 
 
-def grade_submission(
-    path: Path,
-    lessons: Sequence[Lesson],
-    hidden: Path | None = None,
-    isolated: bool = True,
-    seconds: float | None = None,
-) -> Report:
-    """Grade what is at `path`; never raises for what a submission is or does."""
-    try:
-        texts = collect(path, [lesson.folder for lesson in lessons])
-    except CommandError as fault:
-        return Report(path.name, fault=str(fault), isolated=isolated)
-    notes = [f"{name}, {what}" for name in texts for what in suspicious(texts[name])]
-    results: list[Result] = []
+def work_of(path: Path, terms: Terms) -> Work:
+    """What was handed in at `path`. Raises CommandError for what cannot be taken."""
+    return Work(path.name, collect(path, [lesson.folder for lesson in terms.lessons]), terms)
+
+
+def grade(work: Work) -> Report:
+    """Grade it here; never raises for what a submission is or does, NoBoxError without a box."""
+    kind = best_box() if work.terms.isolated else LIMITS
+    if not kind:
+        raise NoBoxError("no box for submissions works here")
+    notes = [f"{name}, {what}" for name in work.texts for what in suspicious(work.texts[name])]
     with tempfile.TemporaryDirectory(prefix="curriculum-") as folder:
-        box = Box(Path(folder))
-        for name, text in texts.items():
+        box = Box(Path(folder), kind)
+        for name, text in work.texts.items():
             box.put(name, text)
-        for lesson in lessons:
-            tests = [
-                _Test(ex.short, ex.name, ex.test, seconds or LONGER.get(lesson.short, SECONDS))
-                for ex in lesson.exercises
-            ]
-            if lesson.folder in texts:
-                results += run_tests(box, tests, isolated)
-            else:
-                results += [Result(t.name, t.title, "not started", "not handed in") for t in tests]
-        if hidden:
-            for name in box.put_hidden(hidden):
-                short = name.removeprefix("hidden_tests.")
-                test = _Test(f"hidden.{short}", short, name, seconds or 3 * SECONDS, True)
-                results += run_tests(box, [test], isolated)
-    return Report(path.name, tuple(results), notes=tuple(notes), isolated=isolated)
+        results = tuple(_results(box, work))
+    return Report(work.name, results, notes=tuple(notes), box=kind)
 
 
-def run_tests(box: Box, tests: Sequence[_Test], isolated: bool) -> Iterator[Result]:
+def _results(box: Box, work: Work) -> Iterator[Result]:
+    terms = work.terms
+    for lesson in terms.lessons:
+        tests = [
+            _Test(ex.short, ex.name, ex.test, terms.seconds or LONGER.get(lesson.short, SECONDS))
+            for ex in lesson.exercises
+        ]
+        if lesson.folder in work.texts:
+            yield from run_tests(box, tests)
+        else:
+            yield from (Result(t.name, t.title, "not started", "not handed in") for t in tests)
+    for name in terms.hidden:
+        if name.startswith("test"):
+            seconds = terms.seconds or 3 * SECONDS
+            test = _Test(f"hidden.{name}", name, f"hidden_tests.{name}", seconds, True)
+            yield from run_tests(box, [test], terms.hidden)
+
+
+def run_tests(
+    box: Box, tests: Sequence[_Test], hidden: Mapping[str, str] | None = None
+) -> Iterator[Result]:
     """Results in order; a test that hangs or ends its process costs only itself."""
     waiting = list(tests)
     while waiting:
-        results = list(_one_process(box, waiting, isolated))
+        results = list(_one_process(box, waiting, hidden or {}))
         yield from results
         del waiting[: len(results)]
 
 
-def _one_process(box: Box, tests: Sequence[_Test], isolated: bool) -> Iterator[Result]:
+def _one_process(box: Box, tests: Sequence[_Test], hidden: Mapping[str, str]) -> Iterator[Result]:
     """At least one result, and no more than there are tests."""
     word = secrets.token_hex(16)
     reading, writing = os.pipe()
     try:
-        process = box.start(CODE, [str(writing), *(t.test for t in tests)], writing, isolated)
+        process = box.start(CODE, [str(writing), *(t.test for t in tests)], writing)
     finally:
         os.close(writing)
     try:
         with contextlib.suppress(BrokenPipeError):
             assert process.stdin
-            process.stdin.write(word.encode() + b"\n")
+            process.stdin.write(f"{word}\n{json.dumps(hidden)}".encode())
             process.stdin.close()
         lines = _Lines(reading, word, process)
         for test in tests:

@@ -4,7 +4,8 @@ What a passed test means is checked from two sides. After each test, whatever th
 and unittest consist of must still be what it was before the submission was loaded. And the same
 test is run once more with an object that can do nothing in place of the solution: if that passes,
 the grader no longer grades. Each line to the parent carries a word that the parent sent through a
-pipe before any submitted code was loaded; an exit without that line is no pass.
+pipe before any submitted code was loaded; an exit without that line is no pass. Hidden tests come
+through the same pipe, and are in no file.
 
 A limit that no check in one process can lift: code that searches our memory on purpose may find
 that word. So what is suspicious in the source is told to the instructor, too.
@@ -13,12 +14,14 @@ that word. So what is suspicious in the source is told to the instructor, too.
 from __future__ import annotations
 
 import importlib
+import importlib.abc
+import importlib.machinery
 import json
 import os
 import resource
 import sys
 import unittest
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from curriculum.grading.cli.runner import Outcome
@@ -33,6 +36,7 @@ LIMITS = {
     resource.RLIMIT_CORE: 0,
 }
 SEALED = ("curriculum.", "unittest", "hidden_tests", "builtins", "random", "json", "re", "ast")
+HIDDEN = "hidden_tests"
 Parts = tuple[object, ...]
 
 
@@ -117,9 +121,31 @@ def judge(name: str, seal: Seal, module: Any) -> tuple[str, str]:
     return "passed", ""
 
 
+class Hidden(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Imports the hidden tests from their sources, each once; then the source is gone."""
+
+    def __init__(self, sources: dict[str, str]) -> None:
+        self._sources = sources
+
+    def find_spec(
+        self, name: str, path: object = None, target: object = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        package, _, module = name.partition(".")
+        if package != HIDDEN or (module and module not in self._sources):
+            return None
+        return importlib.machinery.ModuleSpec(name, self, is_package=not module)
+
+    def exec_module(self, module: ModuleType) -> None:
+        _, _, name = module.__name__.partition(".")
+        source = self._sources.pop(name, "")
+        exec(compile(source, f"<{name or HIDDEN}>", "exec"), vars(module))
+
+
 def main() -> None:
-    """`FD TEST...`, and the word on standard input."""
+    """`FD TEST...`; on standard input the word, and after it the hidden tests as JSON."""
     word = sys.stdin.readline().strip()
+    hidden = Hidden(json.loads(sys.stdin.read()))
+    sys.meta_path.insert(0, hidden)
     fd, *names = sys.argv[1:]
     for limit, amount in LIMITS.items():
         _, hard = resource.getrlimit(limit)
@@ -129,6 +155,8 @@ def main() -> None:
     for name in names:
         module = ".".join(name.split(".")[: 3 if name.startswith("curriculum.") else 2])
         modules[name] = importlib.import_module(module)
+    sys.meta_path.remove(hidden)
+    del hidden
     seal = Seal()
     for name in names:
         _tell(int(fd), {"word": word, "test": name, "outcome": "began"})

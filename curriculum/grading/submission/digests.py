@@ -1,0 +1,61 @@
+"""Digests of all that a report may depend on: if none has changed, the report is still true."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from curriculum.grading.cli.catalogue import ROOT
+from curriculum.grading.submission.collect import MOST_ENTRIES
+from curriculum.grading.submission.grading import Terms
+
+MOST_HASHED = 1 << 26
+
+
+def digest_of_graders() -> str:
+    """Of this package."""
+    return digest_of(ROOT / "curriculum")
+
+
+def digest_of(path: Path, *others: object) -> str:
+    """Of a file or a folder, and of how the other values are written."""
+    digest = hashlib.sha256(repr(others).encode("utf-8", "surrogateescape"))
+    for name, data in _contents(path):
+        digest.update(f"{name}\0{len(data)}\0".encode("utf-8", "surrogateescape"))
+        digest.update(data)
+    return digest.hexdigest()
+
+
+def digest_of_terms(terms: Terms) -> str:
+    """Of the graders and of what is asked of them."""
+    return digest_of(ROOT / "curriculum", terms)
+
+
+def _contents(path: Path) -> Iterator[tuple[str, bytes]]:
+    """Names and digests of the files there; of a link only its name. Bounded, as collecting is."""
+    if not path.is_dir() or path.is_symlink():
+        yield path.name, _digest(path)
+        return
+    count = 0
+    for folder, folders, files in os.walk(path):
+        folders[:] = sorted(name for name in folders if name != "__pycache__")
+        count += len(files) + len(folders)
+        if count > MOST_ENTRIES:
+            return  # it will be refused
+        for name in sorted(files):
+            file = Path(folder, name)
+            yield str(file.relative_to(path)), _digest(file)
+
+
+def _digest(path: Path) -> bytes:
+    """Of the bytes; of a large file of its size and time."""
+    about = path.lstat()
+    if not stat.S_ISREG(about.st_mode):
+        return b""
+    if about.st_size > MOST_HASHED:
+        return f"{about.st_size} {about.st_mtime_ns}".encode()
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").digest()

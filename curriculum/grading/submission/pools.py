@@ -1,0 +1,136 @@
+"""Where submissions are graded: in boxes on this machine, or in boxes on a Dask cluster.
+
+Either way takes work and gives reports as they come, in any order, and writes nothing. A worker of
+a cluster is sent the texts that were handed in and sends back the report: it reads no file of ours,
+and it grades only in a box as good as here and with the same graders.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Generator, Iterable
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from importlib import import_module
+from typing import Any, Protocol
+
+from curriculum.grading.cli.faults import NO_FILE, CommandError
+from curriculum.grading.submission.digests import digest_of_graders
+from curriculum.grading.submission.grading import Report, Work, grade
+from curriculum.grading.submission.isolation import best_box
+
+CONNECT_SECONDS = 5
+Ended = tuple[Work, Report | Exception]
+
+
+class Pool(Protocol):
+    """A way to grade."""
+
+    def run(self, works: Iterable[Work]) -> Generator[Ended, None, None]:
+        """All of it, each with its report, or with the reason why it could not be graded."""
+
+
+class Here:
+    """On this machine, so many at the same time: each thread waits for the processes of a box."""
+
+    def __init__(self, jobs: int) -> None:
+        self._jobs = jobs
+
+    def run(self, works: Iterable[Work]) -> Generator[Ended, None, None]:
+        waiting = iter(works)
+        running: dict[Future[Report], Work] = {}
+        with ThreadPoolExecutor(self._jobs) as pool:
+            try:
+                while True:
+                    for work in itertools.islice(waiting, 2 * self._jobs - len(running)):
+                        running[pool.submit(grade, work)] = work
+                    if not running:
+                        return
+                    for future in wait(running, return_when=FIRST_COMPLETED).done:
+                        yield running.pop(future), _report_of(future)
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+
+
+class Cluster:
+    """The workers of a Dask scheduler. What a lost worker had begun is graded by another one."""
+
+    def __init__(self, address: str, isolated: bool) -> None:
+        """Raises CommandError if the cluster is not there, or not fit for it."""
+        self._address, self._isolated = address, isolated
+        try:
+            self._distributed: Any = import_module("distributed")
+        except ImportError:
+            raise CommandError(
+                "--dask needs the package distributed; pip install"
+                " 'agent-harness-curriculum[dask]'",
+                NO_FILE,
+            ) from None
+        try:
+            self._client = self._distributed.Client(
+                address, timeout=CONNECT_SECONDS, set_as_default=False
+            )
+        except (OSError, ValueError, TimeoutError) as fault:
+            raise self._unfit(f"no scheduler answers ({fault}); start one") from None
+        try:
+            self._check()
+        except BaseException:
+            self._client.close()
+            raise
+
+    def _check(self) -> None:
+        try:
+            self._client.wait_for_workers(1, timeout=CONNECT_SECONDS)
+            told = self._client.run(_about_worker)
+        except TimeoutError:
+            raise self._unfit("the scheduler has no workers; start some") from None
+        except ImportError as fault:
+            raise self._unfit(f"a worker has no such package as here: {fault}") from None
+        for worker, (box, digest) in sorted(told.items()):
+            if digest != digest_of_graders():
+                raise self._unfit(f"worker {worker} has another version of the curriculum")
+            if self._isolated and not box:
+                raise self._unfit(f"submissions cannot be isolated on worker {worker}")
+
+    def _unfit(self, why: str) -> CommandError:
+        return CommandError(f"--dask {self._address}: {why}", NO_FILE)
+
+    def run(self, works: Iterable[Work]) -> Generator[Ended, None, None]:
+        waiting, digest = iter(works), digest_of_graders()
+        running: dict[Any, Work] = {}
+        ended = self._distributed.as_completed(loop=self._client.loop)
+        try:
+            while True:
+                threads = sum(self._client.nthreads().values())  # workers come and go
+                for work in itertools.islice(waiting, max(0, 2 * threads + 1 - len(running))):
+                    # Each call is its own: the same work for another instructor is not ours.
+                    future = self._client.submit(_grade_there, work, digest, pure=False)
+                    running[future] = work
+                    ended.add(future)
+                if not running:
+                    return
+                future = next(ended)
+                yield running.pop(future), _report_of(future)
+        finally:
+            self._client.close()
+
+
+def _report_of(future: Any) -> Report | Exception:
+    """One that could not be graded costs only itself."""
+    try:
+        report: Report = future.result()
+        return report
+    except Exception as fault:
+        return fault
+
+
+def _about_worker() -> tuple[str, str]:
+    """On a worker: which box works there, and which graders it has."""
+    return best_box(), digest_of_graders()
+
+
+def _grade_there(work: Work, digest: str) -> Report:
+    """On a worker; it may have come later than the check."""
+    if digest_of_graders() != digest:
+        raise RuntimeError("the worker has another version of the curriculum")
+    return grade(work)
