@@ -6,12 +6,13 @@ worker dies is given to another one; after three deaths it is told as a fault.
 
 from __future__ import annotations
 
+import logging
 import multiprocessing
 import os
 import signal
 import threading
 from collections.abc import Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from importlib import import_module
@@ -23,6 +24,7 @@ from curriculum.experiments.plan import Task
 from curriculum.experiments.settings import ExperimentError
 
 DEATHS = 3
+SECONDS = 5  # that a scheduler may take to answer
 
 
 class Fault:
@@ -149,11 +151,14 @@ class Dask:
                 cluster = distributed.LocalCluster(
                     n_workers=self._jobs, threads_per_worker=1, dashboard_address=None
                 )
-            client = distributed.Client(cluster or self._address, timeout=10, set_as_default=False)
+            client = distributed.Client(
+                cluster or self._address, timeout=SECONDS, set_as_default=False
+            )
         except (OSError, ValueError, TimeoutError) as fault:
             raise ExperimentError(
                 f"--dask {self._address}: no scheduler answers ({fault}); start one", 69
             ) from None
+        logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # told below
         try:
             call = partial(attempt, is_recorded=is_recorded)
             futures = [
@@ -171,6 +176,10 @@ class Dask:
                 else:
                     yield task, Fault(task.run_id, f"{type(broken).__name__}: {broken}")
                 future.release()
+        except CancelledError:
+            raise ExperimentError(
+                f"--dask {self._address}: the scheduler was lost; run it again to go on", 69
+            ) from None
         finally:
             client.close()
             if cluster:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -50,7 +52,7 @@ def wait_for(process: subprocess.Popen[str], words: str) -> str:
 
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[tuple[str, list[int]]]:
-    """(address of the scheduler, pids of two workers)."""
+    """(address of the scheduler, pids of two workers and of the scheduler)."""
     with ExitStack() as stack:
         scheduler = stack.enter_context(
             started(
@@ -72,13 +74,13 @@ def cluster(tmp_path: Path) -> Iterator[tuple[str, list[int]]]:
             )
             wait_for(worker, "Registered to:")
             pids.append(worker.pid)
-        yield address, pids
+        yield address, [*pids, scheduler.pid]
 
 
 def test_a_worker_that_is_killed_loses_no_run_and_none_is_done_twice(
     cluster: tuple[str, list[int]], tmp_path: Path
 ) -> None:
-    address, (victim, other) = cluster
+    address, (victim, other, _) = cluster
     file, out = tmp_path / "long.toml", tmp_path / "out"
     file.write_text(LONG)
     ended = subprocess.run(
@@ -110,6 +112,37 @@ def test_a_cluster_gives_the_same_results_as_one_process(
     assert ended.returncode == 0, ended.stderr
     assert rows_of(here) == rows_of(there)
     assert contents(here) == contents(there)
+
+
+def test_a_scheduler_that_is_lost_is_told_in_one_line_and_the_next_start_goes_on(
+    cluster: tuple[str, list[int]], tmp_path: Path
+) -> None:
+    address, (_, _, scheduler) = cluster
+    file, out = tmp_path / "long.toml", tmp_path / "out"
+    file.write_text(LONG)
+    running = subprocess.Popen(
+        [
+            *(sys.executable, "-m", "curriculum.experiments", "run", str(file)),
+            *("--out", str(out), "--dask", address),
+        ],
+        cwd=ROOT,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+    )
+    deadline = time.monotonic() + 60
+    while not (out / "rows.jsonl").exists() or not (out / "rows.jsonl").read_bytes():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    os.kill(scheduler, signal.SIGKILL)
+    _, told = running.communicate(timeout=60)
+    line = f"experiments: --dask {address}: the scheduler was lost; run it again to go on\n"
+    assert (running.returncode, told) == (69, line)
+    done = len(rows_of(out))
+    assert 0 < done < 12
+    ended = command("run", str(file), "--out", str(out), "--jobs", "2")
+    assert ended.stderr == f"experiments: {done} of 12 runs are done already\n"
+    assert len(rows_of(out)) == 12
 
 
 def test_a_scheduler_that_is_not_there_is_told_in_one_line(tmp_path: Path) -> None:
