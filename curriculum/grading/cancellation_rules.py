@@ -80,6 +80,11 @@ def follow(facts: Facts, event: str, records: Sequence[str]) -> Facts:
         facts = _write(facts, event, record)
     if event in ("answer", "answer with a call") and facts.request:
         raise Broken("the answer has arrived, but no model.response closes its request")
+    deltas = sum(record == "model.delta" for record in records)
+    if deltas > 1:
+        raise Broken("more than one model.delta is recorded for one piece")
+    if event == "chunk" and not facts.asked and not deltas:
+        raise Broken("a piece has arrived, but no model.delta shows it")
     if event in ("tool ends", "tool overdue") and facts.running:
         raise Broken("the tool is over, but its call has no tool.result")
     if event == "check point" and not facts.asked and not records:
@@ -97,6 +102,7 @@ def _write(facts: Facts, event: str, record: str) -> Facts:
         return replace(facts, request=True)
     if kind == "model.delta":
         _need(facts.request, "a model.delta stands outside a request")
+        _need(event == "chunk", "a model.delta shows a piece that has not arrived")
     if kind == "model.response":
         _need(facts.request, "a model.response answers no open request")
         answered = event in ("answer", "answer with a call")
@@ -154,7 +160,7 @@ def _stop(facts: Facts, event: str, reason: str) -> None:
         _need(facts.error, "a cancelled run needs one error before session.stop")
     else:
         _need(event == "answer", "the run stops as completed without a final answer")
-        _need(not facts.error, "a completed run holds an error")
+        _need(not facts.asked, "the run stops as completed although a cancel was asked for")
 
 
 def _need(holds: bool, rule: str) -> None:

@@ -153,6 +153,10 @@ class ForgetfulDisk:
                 with open(entry.path, "rb") as file:
                     self._kept[inode] = file.read()
 
+    def kept(self, fd: int) -> bytes:
+        """What a power cut would leave of an open file."""
+        return self._kept.get(os.fstat(fd).st_ino, b"")
+
     def cut_power(self) -> None:
         """Leave in the folder what was synced, and nothing else."""
         for name in os.listdir(self._folder):

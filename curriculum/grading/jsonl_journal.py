@@ -81,6 +81,7 @@ def grade_jsonl_journal(make: Make) -> None:
         for count in range(1, len(KINDS) + 1):
             _in_folder(partial(_check_power_cut, make, count))
         _in_folder(partial(_check_torn, make))
+        _in_folder(partial(_check_cut, make))
     raise_findings("JsonlJournal", check_journal(JsonlUnderTest(make)))
 
 
@@ -255,3 +256,36 @@ def _check_torn(make: Make, path: str) -> None:
         kept = records if size == len(content) else records[:2]
         what = f"with a file that was cut off {size - start} bytes into its last record"
         _check_reopened(make, path, kept, what)
+
+
+class _AtFirstWrite(ForgetfulDisk):
+    """Remembers what of the file would have outlived a power cut before the first write."""
+
+    left: bytes | None = None
+
+    def write(self, fd: int, data: bytes) -> int:
+        if self.left is None:
+            self.left = self.kept(fd)
+        return super().write(fd, data)
+
+
+def _check_cut(make: Make, path: str) -> None:
+    """A tail that is cut off but may come back could end up in front of the next record."""
+    journal, records = make(path, SystemDisk()), records_of_turn(1)[:2]
+    for record in records:
+        journal.append(record)
+    journal.close()
+    with open(path, "rb") as file:
+        whole = file.read()
+    with open(path, "ab") as file:
+        file.write(whole[: len(whole) // 3])
+    disk = _AtFirstWrite(os.path.dirname(path))
+    journal = make(path, disk)
+    journal.append(records[0])
+    journal.close()
+    if disk.left != whole:
+        expected = (
+            "the cut of a torn tail to be on stable storage before the next record is written"
+        )
+        saw = "had the power gone there, the tail would be back: the truncate was not synced"
+        raise mistake(expected, saw, INVARIANTS)

@@ -11,7 +11,7 @@ from curriculum.core.journal import Record
 from curriculum.grading.journal_conformance import check_journal
 from curriculum.grading.journal_under_test import records_of_turn
 from curriculum.grading.killed_process import Tell, run_child
-from curriculum.grading.mistakes import mistake, raise_findings
+from curriculum.grading.mistakes import attempt, mistake, raise_findings
 from curriculum.grading.scratch import scratch
 
 __unittest = True
@@ -53,6 +53,8 @@ class SqliteUnderTest:
 def grade_sqlite_journal(make: type[SqliteLike]) -> None:
     """D. The kit, and then what no killed process can show: a process takes no cache with it."""
     raise_findings("SqliteJournal", check_journal(SqliteUnderTest(make)))
+    with scratch() as folder, attempt("SqliteJournal", STEPS):
+        _check_positions(make, os.path.join(folder, NAME))
     with scratch() as folder:
 
         def work(tell: Tell) -> None:
@@ -74,6 +76,18 @@ def grade_sqlite_journal(make: type[SqliteLike]) -> None:
     if weak := [level for level in levels if level < 2]:
         expected = "PRAGMA synchronous FULL or EXTRA: each commit is synced"
         raise mistake(expected, f"it is {LEVELS.get(weak[0], str(weak[0]))}", DEEP)
+
+
+def _check_positions(make: type[SqliteLike], path: str) -> None:
+    """The kit lets positions jump, since a journal may have records of its own; here is none."""
+    found: list[int] = []
+    for number in range(3):
+        journal = make(path)
+        found += [journal.append(record) for record in records_of_turn(number)[: number + 1]]
+        journal.close()
+    if found != list(range(len(found))):
+        expected = "positions 0, 1, 2 and so on, also after the database is opened again"
+        raise mistake(expected, f"over three openings append returned {found}", STEPS)
 
 
 def _level(connection: Any) -> int | None:

@@ -224,7 +224,26 @@ WRONG_TABLES: dict[str, tuple[object, str]] = {
             "error",
             "session.stop completed",
         ),
-        "a completed run holds an error",
+        "although a cancel was asked for",
+    ),
+    "cancelled, and then completed": (
+        with_row(
+            *("asking, cancelled", "answer", "stopped"),
+            *("model.response completed", "session.stop completed"),
+        ),
+        "the run stops as completed although a cancel was asked for; path: .* -> answer",
+    ),
+    "two deltas for one piece": (
+        with_row("asking", "chunk", "asking", "model.delta", "model.delta"),
+        "more than one model.delta is recorded for one piece; path: check point -> chunk",
+    ),
+    "no delta for a piece": (
+        with_row("asking", "chunk", "asking"),
+        "a piece has arrived, but no model.delta shows it; path: check point -> chunk",
+    ),
+    "a delta for no piece": (
+        with_row("ready", "check point", "asking", "model.request", "model.delta"),
+        "a model.delta shows a piece that has not arrived",
     ),
     "a word after the last": (
         with_row("ready, cancelled", "check point", "stopped", *STOP, "model.delta"),

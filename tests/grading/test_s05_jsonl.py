@@ -128,6 +128,18 @@ class GluesToTheTail(JsonlJournal):
         sync_folder(os.path.dirname(path), disk)
 
 
+class CutsUnsynced(JsonlJournal):
+    """The tail is cut off in the cache; on the disk it is still there."""
+
+    def __init__(self, path: str, disk: Disk) -> None:
+        self._path, self._disk, self._fault = path, disk, ""
+        self._fd = disk.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
+        content = Path(path).read_bytes()
+        self._count = content.count(b"\n")
+        disk.truncate(self._fd, content.rfind(b"\n") + 1)
+        sync_folder(os.path.dirname(path), disk)
+
+
 class StartsAnew(JsonlJournal):
     def __init__(self, path: str, disk: Disk) -> None:
         super().__init__(path, disk)
@@ -187,6 +199,7 @@ WRONG: dict[str, tuple[type[JsonlJournal], str]] = {
     "tries the sync again": (TriesAgain, "fault 'lost sync' at record 0"),
     "forgets the name": (ForgetsTheName, "its name in the directory was not"),
     "glues to the tail": (GluesToTheTail, "on a line of its own|to be"),
+    "cuts the tail and does not sync": (CutsUnsynced, "before the next record is written"),
     "starts anew": (StartsAnew, "acknowledged records"),
     "counts from zero": (CountsFromZero, "the next record on a line of its own"),
     "lets the error out": (LetsTheErrorOut, "raise JournalError itself"),

@@ -57,6 +57,26 @@ class CommitsLate(NeverCommits):
         super().close()
 
 
+class StepsOfTwo(SqliteJournal):
+    def append(self, record: Record) -> int:
+        return 2 * super().append(record)
+
+
+class LeavesAGap(SqliteJournal):
+    """Each opening begins one further on."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self._next += self._next > 0
+
+
+class CountsFromOne(SqliteJournal):
+    """What SQLite's own rowid does."""
+
+    def append(self, record: Record) -> int:
+        return super().append(record) + 1
+
+
 class NoLock(SqliteJournal):
     def __init__(self, path: str) -> None:
         self._path, self._fault = path, ""
@@ -148,6 +168,9 @@ class Memory(SqliteJournal):
 WRONG: dict[str, tuple[type[SqliteJournal], str]] = {
     "no sync": (NoSync, "PRAGMA synchronous FULL or EXTRA.*\n.*it is OFF"),
     "normal sync": (NormalSync, "PRAGMA synchronous FULL or EXTRA.*\n.*it is NORMAL"),
+    "steps of two": (StepsOfTwo, r"append returned \[0, 2, 4"),
+    "a gap after opening again": (LeavesAGap, r"append returned \[0, 2, 3"),
+    "counts from one": (CountsFromOne, r"append returned \[1, 2, 3"),
     "never commits": (NeverCommits, "kept at once"),
     "commits late": (CommitsLate, "1 acknowledged records when the process is killed"),
     "no lock": (NoLock, "one at a time:.*\n.*a second process to be refused"),

@@ -76,9 +76,10 @@ What can be recorded:
     cancel.request user | policy, error, session.stop completed | cancelled
 
 Accepted when the table is deterministic (one row a case) and complete (a row for everything that
-can happen in a state), every state reaches a stop and none leads out of it; when a call ends in
-exactly one result on every path; when after a cancel nothing new begins, nothing can keep the run
-going for ever, and cancel.request (by whoever asked first, once) comes before session.stop.
+can happen in a state), every state reaches a stop and none leads out of it; when a piece is one
+model.delta (after a cancel at most one) and a call ends in exactly one result, on every path; when
+after a cancel nothing new begins, nothing can keep the run going for ever, the stop says cancelled,
+and cancel.request (by whoever asked first, once) comes before session.stop.
 """
 
 

@@ -38,7 +38,8 @@ class JsonlJournal:
     opening  makes the file if there is none, and then its name durable too: a file that was synced
              in a directory that was not may be gone (`sync_folder(folder, disk)` of
              curriculum.sessions.disk). Goes on with a file that exists. Bytes after its last
-             0x0A were never acknowledged: they are cut off before anything is written
+             0x0A were never acknowledged: they are cut off, and the cut is synced, before
+             anything is written
     append   one line, {"kind": ..., "turn_id": ..., "data": ...}: one `write`, one `sync` or
              `sync_data`; only then returns the position of the record (0 is the first line)
     a fault  a write that raises or takes only a part, a sync that raises: JournalError, with the
@@ -106,7 +107,8 @@ class SqliteJournal:
 
     opening  makes the database `path`, or goes on with the one that is there. Raises JournalError
              if another process has it open: one process at a time, and no lock that outlives it
-    append   the record is committed, and on stable storage, before its position is returned.
+    append   the record is committed, and on stable storage, before its position is returned: 0, 1,
+             2 and so on, over all openings.
              JournalError if it was not kept, and for every record after that
     close    lets go of the database
     read     the records of the database that is not open, in order; the file is not changed
