@@ -24,7 +24,7 @@ SECTIONS = (
 )
 
 # Pages beside the lessons, in both languages.
-CHAPTERS = ("reading_a_trace", "experiments")
+CHAPTERS = ("reading_a_trace", "experiments", "source_map")
 
 
 def all_pages(root: Path = ROOT) -> list[Path]:
