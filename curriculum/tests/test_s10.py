@@ -13,7 +13,8 @@ from pathlib import Path
 from curriculum.core.tools import Tool
 from curriculum.grading.batch_outcomes import grade_outcomes
 from curriculum.grading.exercise import load
-from curriculum.grading.s10 import grade_groups_by_path, grade_overlaps, grade_reads_together
+from curriculum.grading.path_groups import grade_groups_by_path
+from curriculum.grading.s10 import grade_overlaps, grade_reads_together
 from curriculum.grading.tool_conformance import check_tool
 from curriculum.lessons.s10_concurrency.demo import main
 from curriculum.tools.edit_file import EditFile

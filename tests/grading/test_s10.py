@@ -19,7 +19,8 @@ from curriculum.core.tools import ToolBox
 from curriculum.core.trace import Event
 from curriculum.grading import s10
 from curriculum.grading.batch_outcomes import SITUATIONS, grade_outcomes, observe_situation
-from curriculum.grading.s10 import grade_groups_by_path, grade_overlaps, grade_reads_together
+from curriculum.grading.path_groups import grade_groups_by_path
+from curriculum.grading.s10 import grade_overlaps, grade_reads_together
 from curriculum.lessons.s10_concurrency import solutions
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -121,6 +124,29 @@ def test_code_that_ends_the_process_fails_and_costs_only_itself(
     assert done.returncode == 1
     assert said in done.stdout
     assert re.search(r"^s01.b  passed", done.stdout, re.MULTILINE)
+
+
+def test_an_exercise_that_needs_what_is_not_installed_says_what_to_install(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, ["s07_provider"])
+    file = desk.root / "curriculum/lessons/s07_provider/exercises.py"
+    text = file.read_text("utf-8")
+    table = "STREAM_ENDINGS: Mapping[str, Mapping[str, object]] | None = "
+    file.write_text(text.replace(f"{table}None", f"{table}{{}}"), "utf-8")
+    bare = tmp_path / "bare"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", bare], check=True)
+    done = subprocess.run(
+        [bare / "bin" / "python", "-m", "curriculum", "grade", "s07"],
+        cwd=desk.root,
+        env=desk.env,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 1
+    assert "s07.c  ?       STREAM_ENDINGS\n    not graded: " in done.stdout
+    assert "httpx is missing; install it: python3 -m pip install httpx" in done.stdout
+    assert "0 passed, 0 not yet, 3 not started, 1 not graded\n" in done.stdout
+    assert "c started" in desk.ok()
 
 
 def test_what_the_code_prints_is_shown_with_nothing_hidden(desk: Desk) -> None:

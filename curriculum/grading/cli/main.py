@@ -143,10 +143,11 @@ def _grade(given: argparse.Namespace) -> int:
         show_grade(grade)
         sys.stdout.flush()
         grades.append(grade)
-        if grade.outcome != "not started":
+        if grade.outcome in ("passed", "failed"):
             progress.add_attempt(grade.exercise, grade.outcome)
     show_total(grades)
-    return faults.NOT_PASSED if any(g.outcome == "failed" for g in grades) else faults.OK
+    missed = any(g.outcome in ("failed", "not graded") for g in grades)
+    return faults.NOT_PASSED if missed else faults.OK
 
 
 def _watch(given: argparse.Namespace) -> int:

@@ -19,7 +19,12 @@ from curriculum.grading.cli.progress import Progress
 from curriculum.grading.cli.sources import is_started
 
 GREEN, RED, YELLOW, DIM, BOLD = "32", "31", "33", "2", "1"
-MARKS = {"passed": ("passed", GREEN), "failed": ("not yet", RED), "not started": ("-", DIM)}
+MARKS = {
+    "passed": ("passed", GREEN),
+    "failed": ("not yet", RED),
+    "not started": ("-", DIM),
+    "not graded": ("?", YELLOW),
+}
 PRINTED_LINES = 12
 
 
@@ -33,10 +38,11 @@ def show_grade(grade: Grade) -> None:
     """One exercise: its verdict, and for a failure what a person would say."""
     exercise = grade.exercise
     word, style = MARKS[grade.outcome]
-    timing = f" {grade.seconds:6.2f} s" if grade.outcome != "not started" else ""
+    was_run = grade.outcome in ("passed", "failed")
+    timing = f" {grade.seconds:6.2f} s" if was_run else ""
     print(f"{exercise.short}  {paint(f'{word:7}', style)} {exercise.name}{paint(timing, DIM)}")
-    if grade.outcome == "not started":
-        return
+    if grade.outcome == "not graded":
+        print(textwrap.indent(f"not graded: {escape(grade.said)}", "    "))
     if grade.outcome == "failed":
         print(textwrap.indent(textwrap.dedent(escape(grade.said).strip("\n")), "    "))
         if grade.printed.strip():
@@ -52,7 +58,9 @@ def show_total(grades: Sequence[Grade]) -> None:
     passed = sum(grade.outcome == "passed" for grade in grades)
     failed = [grade.exercise for grade in grades if grade.outcome == "failed"]
     waiting = [grade.exercise for grade in grades if grade.outcome == "not started"]
-    print(f"\n{passed} passed, {len(failed)} not yet, {len(waiting)} not started")
+    unknown = sum(grade.outcome == "not graded" for grade in grades)
+    more = f", {unknown} not graded" if unknown else ""
+    print(f"\n{passed} passed, {len(failed)} not yet, {len(waiting)} not started{more}")
     if failed:
         print(f"next: edit {failed[0].file}; stuck? {program()} hint {failed[0].short}")
     elif waiting:

@@ -42,7 +42,7 @@ class Watch:
                 if exercise in changed:
                     grade = next(grades)
                     self._graded[exercise] = texts[exercise], grade
-                    if grade.outcome != "not started":
+                    if grade.outcome in ("passed", "failed"):
                         self._progress.add_attempt(exercise, grade.outcome)
                 show_grade(self._graded[exercise][1])
                 sys.stdout.flush()

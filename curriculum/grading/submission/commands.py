@@ -186,7 +186,7 @@ def as_text(report: Report) -> str:
     lines = []
     for result in report.results:
         lines.append(f"{result.name}  {result.outcome:11}  {escape(result.title)}")
-        if result.outcome in ("failed", "tampered"):
+        if result.outcome in ("failed", "tampered", "not graded"):
             lines += [f"    {line}" for line in escape(result.said).splitlines()]
     lines += [f"note: {escape(note)}" for note in report.notes]
     if report.box:

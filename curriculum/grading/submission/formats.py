@@ -14,6 +14,8 @@ from curriculum.grading.submission.grading import Report, Result
 # XML 1.0 has no way to write these.
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
+UNDONE = ("not started", "not graded")
+
 
 def to_json(report: Report) -> str:
     """All that is known."""
@@ -45,7 +47,7 @@ def to_junit(report: Report) -> str:
     counts = {
         "tests": len(report.results) or 1,
         "failures": sum(r.outcome in ("failed", "tampered") for r in report.results),
-        "skipped": sum(r.outcome == "not started" for r in report.results),
+        "skipped": sum(r.outcome in UNDONE for r in report.results),
         "errors": int(bool(report.fault)),
     }
     suite = ElementTree.Element("testsuite", name=_xml(report.submission))
@@ -65,7 +67,7 @@ def _testcase(suite: ElementTree.Element, result: Result) -> None:
     lesson, _, _ = result.name.partition(".")
     case = ElementTree.SubElement(suite, "testcase", classname=lesson, time=f"{result.seconds:.2f}")
     case.set("name", _xml(f"{result.name} {result.title}"))
-    if result.outcome == "not started":
+    if result.outcome in UNDONE:
         ElementTree.SubElement(case, "skipped", message=_xml(result.said))
     elif result.outcome != "passed":
         first = next(iter(result.said.strip().splitlines()), "").strip()

@@ -35,7 +35,8 @@ MOST_TOLD = 1 << 20  # bytes of a child that says too much
 @dataclass(frozen=True)
 class Result:
     """One test: `name` is s01.a or that of a hidden test; `outcome` passed, failed, not started,
-    tampered (the submission has changed the grader)."""
+    not graded (it needs what is not installed), tampered (the submission has changed the grader).
+    """
 
     name: str
     title: str
