@@ -9,9 +9,10 @@ from pathlib import Path
 from tests.golden import ROOT
 from tests.prose.shell import handed_out
 
-MODULES = (
-    '[[tool.mypy.overrides]]\nmodule = ["curriculum.lessons.*.exercises"]\nignore_errors = true'
-)
+MODULES = """\
+[[tool.mypy.overrides]]
+module = ["curriculum.lessons.*.exercises"]
+ignore_errors = true"""
 STUBS = sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("curriculum/lessons/*/exercises.py"))
 
 
