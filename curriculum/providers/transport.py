@@ -1,18 +1,12 @@
-"""How httpx reaches a server for us: reads that can be cancelled, checked certificates, proxies.
-
-Waiting for a byte is cut into short steps that look at the cancel token, so that a silent server
-holds nobody up, whatever thread or signal handler asks for the end.
-"""
+"""How httpx reaches a server for us: waits that can be cancelled, checked certificates, proxies."""
 
 from __future__ import annotations
 
 import ipaddress
 import os
 import ssl
-import time
 import urllib.request
 from collections.abc import Iterable, Iterator
-from typing import Any
 from urllib.parse import urlsplit
 
 import httpcore
@@ -21,69 +15,27 @@ import httpx
 from curriculum.core.errors import ModelError
 from curriculum.core.seams import CancelToken
 from curriculum.providers.endpoint import Endpoint
-
-STEP_SECONDS = 0.1  # how long a cancelled read may still take
-
-
-# region: step
-class _Stream(httpcore.NetworkStream):
-    """A connection whose reads look at the cancel token while they wait."""
-
-    def __init__(self, stream: httpcore.NetworkStream, cancel: CancelToken) -> None:
-        self._stream = stream
-        self._cancel = cancel
-
-    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        end = time.monotonic() + (timeout if timeout is not None else float("inf"))
-        while True:
-            self._cancel.check()
-            left = end - time.monotonic()
-            try:
-                return self._stream.read(max_bytes, max(0.001, min(STEP_SECONDS, left)))
-            except httpcore.ReadTimeout:
-                if left <= STEP_SECONDS:
-                    raise
-
-    # endregion
-
-    def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        self._stream.write(buffer, timeout)
-
-    def close(self) -> None:
-        self._stream.close()
-
-    def start_tls(self, *args: Any, **given: Any) -> httpcore.NetworkStream:
-        return _Stream(self._stream.start_tls(*args, **given), self._cancel)
-
-    def get_extra_info(self, info: str) -> Any:
-        return self._stream.get_extra_info(info)
-
-
-class _Backend(httpcore.NetworkBackend):
-    """Opens connections whose reads can be cancelled."""
-
-    def __init__(self, cancel: CancelToken) -> None:
-        self._backend = httpcore.SyncBackend()
-        self._cancel = cancel
-
-    def connect_tcp(self, *args: Any, **given: Any) -> httpcore.NetworkStream:
-        return _Stream(self._backend.connect_tcp(*args, **given), self._cancel)
+from curriculum.providers.network import Backend
 
 
 class Transport(httpx.BaseTransport):
-    """What httpx sends requests through: its own connection pool, with our reads in it.
+    """What httpx sends requests through: its own connection pool, with our connections in it.
 
     httpx has no public way to hand a network backend to its transport; httpcore has one.
     """
 
     def __init__(self, endpoint: Endpoint, cancel: CancelToken) -> None:
-        backend = _Backend(cancel)
+        backend = Backend(cancel)
         context = _tls_context() if endpoint.base_url.startswith("https:") else None
         proxy = _proxy_for(endpoint)
         self._pool: httpcore.ConnectionPool
         if proxy:
             self._pool = httpcore.HTTPProxy(
-                str(proxy.url), proxy.raw_auth, ssl_context=context, network_backend=backend
+                str(proxy.url),
+                proxy.raw_auth,
+                ssl_context=context,
+                proxy_ssl_context=_tls_context() if proxy.url.scheme == "https" else None,
+                network_backend=backend,
             )
         else:
             self._pool = httpcore.ConnectionPool(ssl_context=context, network_backend=backend)
