@@ -7,6 +7,7 @@ no such session or it cannot be read, 74 a fault while writing the output, 75 th
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import sys
 from typing import NoReturn
@@ -70,7 +71,7 @@ def run_list(given: argparse.Namespace) -> None:
     for summary in summaries:
         print(as_row(summary, width))
     if not summaries:
-        print(f"no sessions in {shown(given.home)}", file=sys.stderr)
+        _tell(f"no sessions in {shown(given.home)}")
 
 
 def run_show(given: argparse.Namespace) -> None:
@@ -103,11 +104,20 @@ def _find(given: argparse.Namespace) -> SessionFile:
 def _tell_torn(session: SessionFile) -> None:
     if session.torn_bytes:
         said = f"the last {session.torn_bytes} bytes are not a whole record and were left out"
-        print(f"{shown(session.path)}: {said}", file=sys.stderr)
+        _tell(f"{shown(session.path)}: {said}")
+
+
+def _tell(line: str) -> None:
+    """A line on standard error. What cannot be said there is dropped: the exit code stays right."""
+    if sys.stderr:  # else it would be said on standard output
+        with contextlib.suppress(OSError):
+            print(line, file=sys.stderr, flush=True)
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; returns its exit code."""
+    if not sys.stdout:  # closed by the caller; its number would go to the next file that is opened
+        return _complain("standard output is closed", IO_FAULT)
     try:
         given = make_parser().parse_args(arguments)
         given.home = os.path.expanduser(given.home)
@@ -140,7 +150,7 @@ def _code_of(fault: SessionError) -> int:
 
 
 def _complain(message: str, exit_code: int) -> int:
-    print(f"curriculum.sessions: {message}", file=sys.stderr)
+    _tell(f"curriculum.sessions: {message}")
     return exit_code
 
 

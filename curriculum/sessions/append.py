@@ -8,6 +8,7 @@ sync nothing more is written by this process: what the disk holds is no longer k
 from __future__ import annotations
 
 import os
+import stat
 
 from curriculum.core.errors import JournalError
 from curriculum.core.values import TYPE_CHECKING
@@ -77,8 +78,11 @@ class Appender:
         except OSError as fault:
             raise JournalError(f"{describe_fault(self._path, fault)}; {NOT_KEPT}") from None
         if found.st_size != self.size or not found.st_nlink:
-            change = "changed by another program" if found.st_nlink else "deleted"
-            self._broken = f"{shown(self._path)}: the file was {change} while open; {NOT_KEPT}"
+            change = "was changed by another program" if found.st_nlink else "was deleted"
+            change += " while open"
+            if not stat.S_ISREG(found.st_mode):  # see lock: a forked child has given it up
+                change = "belongs to the process that forked this one"
+            self._broken = f"{shown(self._path)}: the file {change}; {NOT_KEPT}"
             raise JournalError(self._broken)
 
     def _cut_back(self) -> bool:

@@ -9,9 +9,8 @@ A session whose last turn has ended gives a complete trace, any other an open on
 from __future__ import annotations
 
 import calendar
-import time
 
-from curriculum.core.trace import UNCHECKED, Event
+from curriculum.core.trace import MAX_INTEGER, UNCHECKED, Event
 from curriculum.core.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -76,8 +75,8 @@ class Exporter:
         if not self.count:
             self._started_us = now_us
             self._trace_id = record.data["session_id"]
-        # The wall clock may have been set back; the order of the records has not.
-        self._elapsed_us = max(self._elapsed_us, now_us - self._started_us)
+        # The wall clock may have been set back, or by centuries; the order of the records was not.
+        self._elapsed_us = min(max(self._elapsed_us, now_us - self._started_us), MAX_INTEGER)
         self._steps[record.kind](record.data)
 
     def finish(self) -> None:
@@ -123,7 +122,7 @@ class Exporter:
             "session_id": data["session_id"],
             "harness": {"name": name, "version": version},
             "tools": [],
-            "config": {"max_turns": bound if isinstance(bound, int) and bound > 0 else TURN_BOUND},
+            "config": {"max_turns": bound if type(bound) is int and bound > 0 else TURN_BOUND},
         }
         if model := str(about.get("model") or ""):
             payload["model"] = model
@@ -186,7 +185,7 @@ class Exporter:
         tool, cause = self._calls.pop(str(data["call_id"]))
         status = str(data["status"])
         kind: ActorKind = "tool" if status in ("completed", "failed") else "harness"
-        actor = {"kind": "tool", "id": tool} if kind == "tool" else HARNESS
+        actor = {"kind": "tool", "id": tool[:256] or "unnamed"} if kind == "tool" else HARNESS
         if self._record.recovered:
             self._closed[status] += 1
         source = "synthesized" if status == "unknown" else "recorded"
@@ -201,6 +200,11 @@ class Exporter:
 
 
 def _microseconds(timestamp: str) -> int:
-    """Microseconds since the Unix epoch of a 27 character timestamp."""
-    seconds = calendar.timegm(time.strptime(timestamp[:19], "%Y-%m-%dT%H:%M:%S"))
-    return seconds * 1_000_000 + int(timestamp[20:26])
+    """Microseconds since the Unix epoch of a 27 character timestamp.
+
+    A day that its month does not have is one of the next month.
+    """
+    year, month, day = timestamp[:4], timestamp[5:7], timestamp[8:10]
+    hour, minute, second = timestamp[11:13], timestamp[14:16], timestamp[17:19]
+    parts = (int(part) for part in (year, month, day, hour, minute, second))
+    return calendar.timegm(tuple(parts)) * 1_000_000 + int(timestamp[20:26])

@@ -27,7 +27,7 @@ from curriculum.sessions.errors import (
     describe_fault,
 )
 from curriculum.sessions.ids import check_session_id
-from curriculum.sessions.lock import lock_session
+from curriculum.sessions.lock import lock_session, release
 from curriculum.sessions.text import shown
 
 TYPE_CHECKING = False
@@ -57,7 +57,7 @@ def create_file(home: str, session_id: str, disk: Disk) -> tuple[int, str]:
     except BaseException as fault:
         if not isinstance(fault, SessionBusyError):
             remove_file(path)
-        os.close(fd)
+        release(fd)
         raise
     return fd, path
 
@@ -78,7 +78,7 @@ def open_file(home: str, session_id: str, disk: Disk) -> tuple[int, str]:
         make_folders(home, disk)
         make_private(fd, path)
     except BaseException:
-        os.close(fd)
+        release(fd)
         raise
     return fd, path
 
@@ -112,4 +112,4 @@ def check_free(path: str) -> None:
     try:
         lock_session(fd, path)
     finally:
-        os.close(fd)
+        release(fd)

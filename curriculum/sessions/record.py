@@ -43,7 +43,7 @@ class StoredRecord:
 def encode(record: StoredRecord) -> bytes:
     """The record as one line with its LF. Raises RecordError for what could not be read back."""
     kind = record.kind
-    check_data(kind, record.turn_id, record.data)
+    check_data(kind, record.timestamp, record.turn_id, record.data)
     fields: dict[str, object] = {
         "session_version": VERSION,
         "sequence": record.sequence,
@@ -92,11 +92,20 @@ def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 
 
+def _finite(text: str) -> float:
+    number = float(text)
+    if number - number != 0.0:
+        raise ValueError(f"no float is as large as {text[:20]}")
+    return number
+
+
 # Made once: making one for each record would cost as much as using it.
 _write_json = json.JSONEncoder(
     ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_plain
 ).encode
-_read_json = json.JSONDecoder(object_pairs_hook=_pairs, parse_constant=_no_constant).decode
+_read_json = json.JSONDecoder(
+    object_pairs_hook=_pairs, parse_constant=_no_constant, parse_float=_finite
+).decode
 
 
 def check_depth(text: str) -> None:

@@ -8,6 +8,7 @@ skips what it does not know would load less than was kept.
 from __future__ import annotations
 
 import json
+import re
 from _collections_abc import Mapping
 
 from curriculum.core.values import TYPE_CHECKING
@@ -34,7 +35,13 @@ ENDINGS = ("completed", "failed", "cancelled", "interrupted")
 ACTORS = ("user", "harness", "policy")
 MAX_CALL_ID = 256  # characters, as in Trace 0.1
 MAX_INTEGER = 2**53 - 1
-_TO_ZERO = str.maketrans("123456789", "000000000")
+# As in Trace 0.1, so that every session can be exported; a year 0 is in no calendar of ours.
+_TIME = re.compile(
+    "(?!0000)[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
+    "T([01][0-9]|2[0-3]):[0-5][0-9]:([0-5][0-9]|60)[.][0-9]{6}Z"
+)
+_WORD = re.compile("[a-z][a-z0-9_-]{0,63}")
+CLOSED_BY_RESTART = {"tool_result": ("not_executed", "unknown"), "turn_end": ("interrupted",)}
 
 
 def check_fields(fields: object) -> None:
@@ -49,12 +56,18 @@ def check_fields(fields: object) -> None:
         raise RecordError(f"the kind {_quote(kind)} is unknown")
     _check(fields, ENVELOPE if kind != "session" else HEADER_ENVELOPE, "")
     _check(fields["data"], KINDS[kind], "data.")
+    if "recovered" in fields and fields["data"].get("status") not in CLOSED_BY_RESTART.get(
+        kind, ()
+    ):
+        raise RecordError(f"recovered stands on a {kind} record that no restart writes")
 
 
-def check_data(kind: str, turn_id: str, data: Mapping[str, object]) -> None:
+def check_data(kind: str, timestamp: str, turn_id: str, data: Mapping[str, object]) -> None:
     """Raise RecordError unless a record may hold this; the rest of it the store fills in."""
     if kind not in KINDS:
         raise RecordError(f"the kind {_quote(kind)} is unknown")
+    if not _is_time(timestamp):
+        raise RecordError(f"timestamp has no right value: {_quote(timestamp)}")
     if kind != "session" and not _is_call_id(turn_id):
         raise RecordError(f"turn_id has no right value: {_quote(turn_id)}")
     _check(data, KINDS[kind], "data.")
@@ -110,7 +123,25 @@ def _is_true(found: object) -> bool:
 
 
 def _is_time(found: object) -> bool:
-    return type(found) is str and found.translate(_TO_ZERO) == "0000-00-00T00:00:00.000000Z"
+    return type(found) is str and _TIME.fullmatch(found) is not None
+
+
+def _is_word(found: object) -> bool:
+    return type(found) is str and _WORD.fullmatch(found) is not None
+
+
+def _is_scalar(found: object) -> bool:
+    if type(found) in (int, float):
+        return abs(found) <= MAX_INTEGER  # type: ignore[arg-type]
+    return found is None or type(found) in (str, bool)
+
+
+def _is_display(found: object) -> bool:
+    """Scalars, or flat mappings of them, as in Trace 0.1."""
+    return isinstance(found, Mapping) and all(
+        _is_scalar(field) or (isinstance(field, Mapping) and all(map(_is_scalar, field.values())))
+        for field in found.values()
+    )
 
 
 def _is_texts(found: object) -> bool:
@@ -119,7 +150,8 @@ def _is_texts(found: object) -> bool:
 
 def _is_about(found: object) -> bool:
     return isinstance(found, Mapping) and all(
-        type(key) is str and isinstance(item, (str, int)) for key, item in found.items()
+        type(key) is str and (_is_text(item) or _is_flag(item) or _is_integer(item))
+        for key, item in found.items()
     )
 
 
@@ -170,7 +202,7 @@ KINDS: dict[str, Shape] = {
             "usage?": _is_mapping,
         }
     ),
-    "tool_start": _shape({"call_id": _is_call_id, "display": _is_mapping}),
+    "tool_start": _shape({"call_id": _is_call_id, "display": _is_display}),
     "tool_result": _shape(
         {
             "call_id": _is_call_id,
@@ -178,7 +210,7 @@ KINDS: dict[str, Shape] = {
             "output": _is_text,
             "exit_code?": _is_integer,
             "truncated?": _is_flag,
-            "reason?": _is_text,
+            "reason?": _is_word,
             "notes?": _is_texts,
             "duration_us?": _is_count,
         }

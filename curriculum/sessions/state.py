@@ -9,6 +9,7 @@ the history.
 from __future__ import annotations
 
 from curriculum.core.messages import ToolCall
+from curriculum.core.tools import RAN
 from curriculum.core.values import TYPE_CHECKING, value
 from curriculum.sessions.errors import RecordError
 
@@ -50,6 +51,7 @@ class SessionState:
         self.open_calls: dict[str, OpenCall] = {}
         self.unknown: dict[tuple[str, str], UnknownOutcome] = {}
         self._used_ids: set[str] = set()
+        self._is_closing = False  # a restart closes the turn: nobody else writes in it any more
 
     # region: check
     def check(self, record: StoredRecord) -> None:
@@ -71,6 +73,8 @@ class SessionState:
         elif record.turn_id != self.turn_id or not self.turn_id:
             raise RecordError(f"the turn {record.turn_id!r} is not open")
         else:
+            if self._is_closing and not record.recovered:
+                raise RecordError(f"a restart was closing the turn {record.turn_id!r}")
             self._check_in_turn(kind, data)
 
     def _check_in_turn(self, kind: str, data: Mapping[str, object]) -> None:
@@ -83,8 +87,13 @@ class SessionState:
         call_id = str(data["call_id"])
         if call_id not in self.open_calls:
             raise RecordError(f"no call {call_id!r} is open")
-        if kind == "tool_start" and self.open_calls[call_id].has_started:
-            raise RecordError(f"the call {call_id!r} has started already")
+        has_started = self.open_calls[call_id].has_started
+        if kind == "tool_start":
+            if has_started:
+                raise RecordError(f"the call {call_id!r} has started already")
+        elif has_started != (data["status"] in RAN):
+            state = "has started" if has_started else "has not started"
+            raise RecordError(f"the call {call_id!r} {state}, its result is {data['status']}")
 
     def _check_calls(self, data: Mapping[str, object]) -> None:
         fresh: set[str] = set()
@@ -99,6 +108,7 @@ class SessionState:
     def advance(self, record: StoredRecord) -> None:
         """The record is in the file; it has been checked."""
         kind, data = record.kind, record.data
+        self._is_closing = record.recovered and kind == "tool_result"
         if kind == "user_input":
             self.turn_id = record.turn_id
             self._used_ids = set()

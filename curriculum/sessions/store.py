@@ -18,6 +18,7 @@ from curriculum.sessions.disk import SystemDisk, sync_folder
 from curriculum.sessions.errors import RecordError, SessionError, describe_fault
 from curriculum.sessions.files import create_file, open_file, remove_file
 from curriculum.sessions.ids import SUFFIX
+from curriculum.sessions.lock import release
 from curriculum.sessions.reader import RecordReader
 from curriculum.sessions.record import StoredRecord, encode
 from curriculum.sessions.recovery import Recovery, closing_records
@@ -188,7 +189,7 @@ class SessionStore:
     def close(self) -> None:
         """Let go of the session: the lock is free, and no more is written."""
         if self._fd >= 0:
-            os.close(self._fd)
+            release(self._fd)
             self._fd = -1
             self._appender.close()
 

@@ -13,9 +13,19 @@ from typing import Any
 
 import pytest
 
+from curriculum.core.errors import JournalError
+from curriculum.core.journal import Record
 from curriculum.sessions.errors import SessionBusyError
 from tests.golden import ROOT
-from tests.sessions.parts import Marker, StrictModel, file_of, records_of, reopen, runner_of
+from tests.sessions.parts import (
+    Marker,
+    StrictModel,
+    create,
+    file_of,
+    records_of,
+    reopen,
+    runner_of,
+)
 
 # A harness with the real Bash tool, one command and nobody to ask.
 HARNESS = """
@@ -153,3 +163,52 @@ def test_b15_a_command_that_runs_has_no_part_in_the_lock(tmp_path: Path, pipe: P
     harness.communicate(timeout=20)
     os.kill(pid, 0)  # still there
     reopen(home).close()
+
+
+def test_a_forked_child_has_no_part_in_the_session(tmp_path: Path) -> None:
+    """It cannot write to it, and the lock is free when its parent lets go."""
+    store = create(tmp_path)
+    told, tell = os.pipe()
+    wait, hold = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            os.close(hold)
+            try:
+                store.append(Record("user_input", "t1", {"content": "from the child"}))
+            except JournalError as fault:
+                os.write(tell, fault.message.encode())
+            store.close()
+            os.read(wait, 1)  # it lives until its parent has reopened the session
+        finally:
+            os._exit(0)
+    os.close(tell)
+    try:
+        said = os.read(told, 1000).decode()
+        assert "belongs to the process that forked this one; the record was not kept" in said
+        assert store.append(Record("user_input", "t1", {"content": "from the parent"})) == 1
+        store.close()
+        reopen(tmp_path).close()
+    finally:
+        for end in (told, wait, hold):
+            os.close(end)
+        os.waitpid(child, 0)
+    contents = [
+        record["data"].get("content") for record in records_of(file_of(tmp_path).read_bytes())
+    ]
+    assert contents == [None, "from the parent", None]
+
+
+def test_a_number_that_a_session_no_longer_has_is_left_alone_in_a_fork(tmp_path: Path) -> None:
+    with create(tmp_path) as store:
+        number = store._fd
+        with (tmp_path / "other").open("wb", buffering=0) as other:
+            os.dup2(other.fileno(), number)  # behind its back
+            child = os.fork()
+            if not child:
+                try:
+                    os.write(number, b"kept")
+                finally:
+                    os._exit(0)
+            os.waitpid(child, 0)
+        assert (tmp_path / "other").read_bytes() == b"kept"

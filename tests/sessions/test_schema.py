@@ -82,14 +82,21 @@ def test_a_right_record_is_right_for_both(kind: str) -> None:
     fields = fields_of(kind)
     assert not list(VALIDATOR.iter_errors(fields))
     check_fields(fields)
-    if kind != "session":
-        marked = {**fields, "recovered": True}
-        assert VALIDATOR.is_valid(marked)
-        assert is_taken(marked)
+
+
+@pytest.mark.parametrize("kind", DATA)
+def test_only_what_a_restart_writes_is_marked_recovered(kind: str) -> None:
+    written = {"tool_result": {"not_executed", "unknown"}, "turn_end": {"interrupted"}}
+    statuses = SCHEMA["$defs"][kind]["properties"].get("status", {}).get("enum", [None])
+    for status in statuses:
+        fields = {**fields_of(kind), "recovered": True}
+        if status:
+            fields["data"]["status"] = status
+        assert is_taken(fields) == VALIDATOR.is_valid(fields) == (status in written.get(kind, ()))
 
 
 WRONG: list[Any] = [None, True, False, 0, -1, 2**53, 0.5, "", "x", "x" * 257, "\n"]
-WRONG += [[], [1], ["x"], {}, {"x": []}, {"x": "y"}]
+WRONG += [[], [1], ["x"], {}, {"x": []}, {"x": "y"}, {"x": {"y": {}}}, 1e300, True]
 
 
 def paths_of(kind: str) -> list[tuple[str | int, ...]]:
@@ -98,6 +105,8 @@ def paths_of(kind: str) -> list[tuple[str | int, ...]]:
     paths += [("extra",), *[("data", name) for name in [*DATA[kind], "extra"]]]
     if kind == "session":
         paths += [("turn_id",), ("data", "about", "model")]
+    if kind == "tool_start":
+        paths += [("data", "display", "command"), ("data", "display", "env", "A")]
     if kind == "model_response":
         paths += [("data", "tool_calls", 0, name) for name in [*CALL, "extra"]]
     return paths
@@ -137,6 +146,14 @@ def test_a_changed_record_is_right_or_wrong_for_both(
         "2026-01-01T00:00:00,000000Z",
         TIME + "\n",
         " " + TIME[1:],
+        "0000" + TIME[4:],
+        "1" + TIME,
+        "2026-13-01T00:00:00.000000Z",
+        "2026-01-32T00:00:00.000000Z",
+        "2026-01-00T00:00:00.000000Z",
+        "2026-01-01T24:00:00.000000Z",
+        "2026-01-01T00:60:00.000000Z",
+        "2026-01-01T00:00:61.000000Z",
     ],
 )
 def test_a_timestamp_has_one_shape(time: str) -> None:

@@ -89,7 +89,8 @@ def main(home: str = "") -> AgentRunner:
     if home:
         return run(home)
     with tempfile.TemporaryDirectory() as folder:
-        if sys.stderr.isatty():  # a person is told; what programs read is the same each time
+        # A person is told; what programs read is the same each time.
+        if sys.stderr and sys.stderr.isatty():
             print(f"the session is in {folder} until the demo ends", file=sys.stderr)
         return run(folder)
 

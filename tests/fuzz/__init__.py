@@ -1,0 +1,1 @@
+"""Fuzzing: bytes in, an invariant held. `python -m tests.fuzz TARGET --inputs N`."""
