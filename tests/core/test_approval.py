@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from curriculum.core.approval import ApprovalRequest, HumanApprover
+from curriculum.core.approval import ApprovalRequest, Decision, DenyAll, HumanApprover
 from curriculum.core.messages import ModelTurn
 from curriculum.core.policy import PolicyApprover, Rule
 from tests.core.parts import (
@@ -48,7 +48,18 @@ def test_only_y_and_yes_allow(line: str) -> None:
 
 def test_no_line_at_all_is_a_no_that_names_no_user() -> None:
     decision = HumanApprover(lambda _: None).decide(request())
-    assert (decision.decision, decision.actor_kind) == ("deny", "policy")
+    assert decision == Decision("deny", "policy", "no-answer", "nobody was there to answer")
+
+
+def test_where_no_approver_is_plugged_in_every_call_is_denied_for_that_reason() -> None:
+    decision = DenyAll().decide(request())
+    assert decision == Decision("deny", "policy", "deny-all", "no approver is plugged in")
+
+
+def test_whoever_answers_is_the_user_unless_named() -> None:
+    assert HumanApprover(lambda _: "y").decide(request()) == Decision("allow", "user", "user")
+    ada = HumanApprover(lambda _: "n", "ada").decide(request())
+    assert ada == Decision("deny", "user", "ada")
 
 
 def test_input_at_its_end_is_a_no_that_names_no_user() -> None:
@@ -69,6 +80,10 @@ def test_e8_ctrl_c_at_the_question_cancels_the_turn_and_nothing_runs() -> None:
     assert result.stop_reason == "cancelled"
     assert set(statuses(result).values()) == {"not_executed"}
     assert probe.ran == []
+    (event,) = events_of(result, "approval.decision")
+    assert event.actor == {"kind": "user", "id": "user"}
+    assert event.payload["decision"] == "cancelled"
+    assert event.payload["rationale"] == "Ctrl+C at the question"
 
 
 def test_the_first_rule_that_matches_decides_with_its_cause() -> None:
@@ -95,8 +110,15 @@ def test_an_exact_rule_allows_nothing_else(command: object) -> None:
 
 def test_a_rule_about_a_field_that_is_not_there_never_matches() -> None:
     policy = PolicyApprover([Rule("allow", "any path", fields=(("path", "*"),))])
-    decision = policy.decide(request())
-    assert (decision.decision, decision.rationale) == ("deny", "no rule allows it")
+    assert policy.decide(request()) == Decision("deny", "policy", "policy", "no rule allows it")
+
+
+def test_a_rule_about_one_tool_says_nothing_of_another() -> None:
+    policy = PolicyApprover([Rule("allow", "harmless", "read_file")], name="tools")
+    assert policy.decide(request(tool="read_file")) == Decision(
+        "allow", "policy", "tools", "harmless"
+    )
+    assert policy.decide(request(tool="bash")).decision == "deny"
 
 
 def test_what_no_rule_knows_is_asked_of_the_next_approver() -> None:

@@ -113,6 +113,26 @@ def test_everything_that_is_sent_is_counted() -> None:
     assert by_characters(tools).tokens([]) == len(to_json(tools))
 
 
+def test_an_empty_request_teaches_nothing_and_the_smallest_one_something() -> None:
+    counter = by_characters()
+    counter.observe([], 5)
+    assert counter.tokens([Message("user", "abc")]) == 7
+    for usage in (1, 8):
+        counter = TokenCounter([{"name": "t"}], lambda text: 1)
+        counter.observe([], usage)
+        assert counter.tokens([]) == usage
+
+
+def test_a_measured_model_is_told_of_the_tools() -> None:
+    class Told:
+        def respond(self, messages: Messages, tools: object) -> ModelTurn:
+            return ModelTurn(f"{len(messages)} message, {tools}")
+
+    model = MeasuredModel(Told(), TokenCounter())
+    (turn,) = model.stream([Message("user", "go")], [{"name": "read"}])
+    assert turn == ModelTurn("1 message, [{'name': 'read'}]")
+
+
 def test_usage_corrects_the_estimate() -> None:
     counter, messages = TokenCounter(), [Message("user", "x" * 384)]
     assert counter.tokens(messages) == 100

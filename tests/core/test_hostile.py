@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 
 from curriculum.core.approval import ApprovalRequest, Decision
@@ -128,12 +130,23 @@ def test_a_retry_that_says_nothing_breaks_the_protocol(retry: Retry) -> None:
         ToolResult("completed", exit_code=True),
         ToolResult("completed", exit_code=2**60),
         ToolResult("failed", reason="Time Out"),
+        ToolResult("failed", reason="timeOut"),
+        ToolResult("failed", reason="time_out"),
+        ToolResult("failed", reason=""),
+        ToolResult("failed", reason="x" * 65),
         ToolResult("failed", notes=(5,)),  # type: ignore[arg-type]
     ],
 )
 def test_a_result_with_fields_of_the_wrong_types_is_a_bug_of_its_tool(outcome: ToolResult) -> None:
     result = ends_well(runner_of(SCRIPT, Probe(act=lambda _: outcome)).run("go"))
     assert payloads(result, "error")[0]["kind"] == "tool"
+
+
+@pytest.mark.parametrize("reason", ["a", "z", "output-limit", "x" * 64])
+def test_a_reason_is_a_word_of_small_letters_and_hyphens(reason: str) -> None:
+    probe = Probe(act=lambda _: ToolResult("failed", reason=reason))
+    result = ends_well(runner_of(SCRIPT, probe).run("go"))
+    assert payloads(result, "tool.result")[0]["reason"] == reason
 
 
 @pytest.mark.parametrize(
@@ -168,6 +181,7 @@ class Mine(Decision):  # type: ignore[misc]
     [
         Decision("allow", "user", ""),
         Decision("allow", "user", "x" * 65),
+        Decision("perhaps", "user", "x"),  # type: ignore[arg-type]
         Decision("allow", "user", 5),  # type: ignore[arg-type]
         Decision("allow", "user", "x", 5),  # type: ignore[arg-type]
         Mine("allow", "model", "x"),  # type: ignore[arg-type]
@@ -198,6 +212,18 @@ def test_nobody_cancels_as_the_model() -> None:
     for make in (CancelledError, lambda by: CancelToken().cancel(by)):
         with pytest.raises(ValueError, match="nobody cancels as 'model'"):
             make(by="model") if make is CancelledError else make("model")  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("by", ["user", "harness", "policy"])
+def test_a_cancellation_is_by_the_user_the_harness_or_a_policy(
+    by: Literal["user", "harness", "policy"],
+) -> None:
+    assert CancelledError(by=by).by == by
+    token = CancelToken()
+    token.cancel(by)
+    with pytest.raises(CancelledError) as cancelled:
+        token.check()
+    assert cancelled.value.by == by
 
 
 @pytest.mark.parametrize("text", [b"bytes", None, 5])

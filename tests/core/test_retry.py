@@ -338,6 +338,12 @@ def test_waits_are_seen_in_the_times_of_the_trace() -> None:
     assert elapsed == [0, 1000, 2000, 3000, 4000, 5000, 506_000, 507_000]
 
 
+def test_the_first_event_takes_no_time_and_each_further_one_a_millisecond() -> None:
+    clock = EachEvent(VirtualTime())
+    start = 1_767_225_600_000_000
+    assert [clock.read()[0] - start for _ in range(3)] == [0, 1000, 2000]
+
+
 def test_a_system_wait_that_is_cancelled_already_does_not_sleep(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -361,6 +367,8 @@ def test_a_system_wait_sleeps_in_slices_until_the_time_has_passed(
     monkeypatch.setattr("curriculum.core.waiting.time.sleep", sleep)
     SystemWaiter(time).wait(120_000, CancelToken())
     assert slept == [0.05, 0.05, 0.02]
+    SystemWaiter(time).wait(50_001, CancelToken())
+    assert slept[3:] == [0.05, 0.000_001]
 
 
 FAULTS = st.sampled_from(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime
 import json
+import re
+import time
 from typing import Any
 
 import pytest
@@ -99,6 +101,19 @@ def test_the_system_clock_never_falls() -> None:
     assert readings == sorted(readings)
 
 
+def test_the_system_clock_reads_microseconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "time_ns", lambda: 1_767_225_600_123_456_789)
+    monkeypatch.setattr(time, "monotonic_ns", lambda: 5_000_999)
+    assert SystemClock().read() == (1_767_225_600_123_456, 5000)
+
+
+@pytest.mark.parametrize("kind", ["trace", "session", "turn"])
+def test_an_id_that_outlives_the_trace_is_its_kind_and_64_random_bits(kind: str) -> None:
+    ids = [UniqueIds().next(kind) for _ in range(100)]
+    assert all(re.fullmatch(rf"{kind}-[0-9a-f]{{16}}", id) for id in ids)
+    assert len(set(ids)) == 100
+
+
 def test_ids_count_by_kind_and_lasting_ones_are_random() -> None:
     ids = Ids()
     assert [ids.next("a"), ids.next("b"), ids.next("a")] == ["a-1", "b-1", "a-2"]
@@ -135,6 +150,13 @@ def test_no_line_passes_the_limit_and_a_cut_is_marked_and_pointed_at(
         assert len(line) <= MAX_LINE_BYTES
         data = json.loads(line)
         assert (data["redaction"]["status"] == "redacted") == (b"REDACTED:line-limit:1" in line)
+
+
+def test_a_cut_is_pointed_at_also_under_a_key_that_needs_escapes() -> None:
+    recorder = Recorder.golden()
+    payload = {"a/b~c": ["short", "x" * 2 * MAX_LINE_BYTES]}
+    event = recorder.emit("x.a.b", actor_kind="user", actor_id="u", payload=payload)
+    assert json.loads(event.to_line())["redaction"]["items"] == ["/payload/a~1b~0c/1"]
 
 
 def test_an_event_that_no_cut_can_help_is_a_trace_error() -> None:

@@ -52,7 +52,7 @@ def test_a_value_cannot_be_changed() -> None:
         lambda: setattr(point, "z", 5),
         lambda: delattr(point, "x"),
     ):
-        with pytest.raises(AttributeError, match="is a value"):
+        with pytest.raises(AttributeError, match=r"^Point is a value: '[xz]' cannot be changed$"):
             change()
     assert point == Point(1, 2)
 
@@ -62,6 +62,7 @@ def test_values_compare_and_hash_by_their_fields_and_kind() -> None:
     assert hash(Point(1)) == hash(Point(1, 2))
     assert Point(1) != Point(2)
     assert Point(1) != Twin(1)
+    assert len({hash(Point(number)) for number in range(100)}) > 1
 
 
 def test_values_survive_copy_pickle_and_match() -> None:
@@ -103,3 +104,10 @@ def test_a_prefix_is_what_the_list_was(
         else:
             assert prefix[index] == wanted
     assert all(item in prefix for item in items)
+
+
+def test_a_prefix_equals_lists_and_tuples_of_the_same_and_nothing_else() -> None:
+    prefix = Prefix([1, 2])
+    assert prefix == Prefix([1, 2])
+    for other in ([1], [1, 3], (2, 1), Prefix([1]), {1: "", 2: ""}, "12", 5, None):
+        assert prefix != other
