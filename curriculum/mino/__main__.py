@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run mino; returns its exit code."""
     given = sys.argv[1:] if arguments is None else arguments
-    if given in (["--version"], ["-V"]):
+    if given in (["--version"], ["-V"]) and sys.stdout:
         from curriculum import __version__
 
-        print(f"mino {__version__}")
-        return 0
+        try:
+            os.write(sys.stdout.fileno(), f"mino {__version__}\n".encode())
+            return 0
+        except OSError:
+            pass  # told below, as ever
     from curriculum.mino.commands import run_command
 
     return run_command(given)

@@ -18,7 +18,7 @@ from curriculum.mino.assembly import Conversation, open_session
 from curriculum.mino.config import Settings
 from curriculum.mino.exits import INTERRUPTED, NO_SESSION, NO_TRACE, OK, SIGNALLED
 from curriculum.mino.instructions import load_instructions
-from curriculum.mino.question import Asker, field_lines, one_line
+from curriculum.mino.question import Asker, field_lines, one_line, tool_line
 from curriculum.mino.recovered import recovery_lines
 from curriculum.mino.screen import Screen, make_console
 from curriculum.mino.signals import Signals, TurnToken
@@ -49,10 +49,10 @@ class Chat:
         self._trace, self._trace_path = trace, trace_path
         self._signals = Signals(TurnToken())
         self._signals.install()
-        self._screen = Screen(make_console(), self._signals.hang_up)
+        self._screen = Screen(make_console(), self._signals.hang_up, self._signals)
         self._view = View(self._screen)
         self._terminal = Terminal(self._signals, PROMPT)
-        self._asker = Asker(self._screen, self._terminal)
+        self._asker = Asker(self._screen, self._terminal, self._signals)
         self._shown = 0
 
     # region: hold
@@ -95,7 +95,8 @@ class Chat:
         self._shown = event.sequence + 1
         self._view.show(event)
         if self._trace:
-            self._trace.write(event)
+            with self._signals.writing():
+                self._trace.write(event)
 
     def _show_rest(self, talk: Conversation) -> None:
         """A trace that failed has silenced the screen too: show what it has missed."""
@@ -167,7 +168,7 @@ class Chat:
         for outcome in talk.store.unacknowledged:
             say = self._screen.say
             self._screen.blank()
-            say(f"[Unknown outcome: {one_line(outcome.call.name)}]", "bold")
+            say(tool_line(outcome.call.name, "Unknown outcome"), "bold")
             for line in field_lines(outcome.display):
                 say(line)
             say("It started, and nobody knows what came of it. It was not run again.")

@@ -6,12 +6,18 @@ import argparse
 import importlib.util
 import os
 import sys
-from typing import TextIO
 
 from curriculum.mino import exits
 from curriculum.mino.config import ConfigError, find_home, read_settings
 from curriculum.mino.options import make_parser
 from curriculum.mino.signals import TerminatedError
+from curriculum.mino.streams import (
+    OutputError,
+    close_output,
+    complain,
+    output_failed,
+    prepare_streams,
+)
 from curriculum.sessions.errors import SessionError, SessionIdError
 
 NO_TERMINAL = (
@@ -25,12 +31,20 @@ def run_command(arguments: list[str]) -> int:
     """Do what the command line says; returns the exit code."""
     from curriculum.mino.secrecy import take_key
 
-    _prepare_streams()
+    prepare_streams()
     key = take_key(os.environ)
+    return close_output(_try(arguments, key))
+
+
+def _try(arguments: list[str], key: tuple[str, str]) -> int:
     try:
         return _dispatch(make_parser().parse_args(arguments), key)
+    except SystemExit as end:  # of argparse
+        return int(end.code or exits.OK)
     except BrokenPipeError:
         return exits.CLOSED_PIPE
+    except OutputError as fault:
+        return output_failed(fault)
     except KeyboardInterrupt:
         return exits.INTERRUPTED
     except TerminatedError as end:
@@ -41,35 +55,13 @@ def run_command(arguments: list[str]) -> int:
         return _complain(str(fault), exits.USAGE)
     except SessionError as fault:
         return _complain(str(fault), exits.NO_SESSION)
-    finally:
-        _let_go_of(sys.stdout)
 
 
 # endregion
 
 
-def _prepare_streams() -> None:
-    """UTF-8 whatever the locale is; and where a stream is closed, one that takes everything."""
-    for name in ("stdin", "stdout", "stderr"):
-        stream = getattr(sys, name)
-        if stream is None:
-            mode = os.O_RDONLY if name == "stdin" else os.O_WRONLY
-            stream = os.fdopen(os.open(os.devnull, mode), "r" if name == "stdin" else "w")
-            setattr(sys, name, stream)
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
-
-
-def _let_go_of(stream: TextIO) -> None:
-    """Flush; what a closed pipe or terminal does not take must not be told by Python at the end."""
-    try:
-        stream.flush()
-    except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-
-
 def _complain(message: str, code: int) -> int:
-    print(f"mino: {message}", file=sys.stderr)
+    complain(message)
     return code
 
 

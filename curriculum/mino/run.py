@@ -36,7 +36,7 @@ def run_prompt(settings: Settings, given: dict[str, Any], trace: TraceFile | Non
     prompt = read_prompt(given["prompt"])
     signals = Signals(TurnToken())
     signals.install()
-    screen = Screen(make_console(stderr=True))
+    screen = Screen(make_console(stderr=True), signals=signals)
     instructions = load_instructions(os.getcwd())
     traces = [trace] if trace else []
     if given["json"]:
@@ -51,7 +51,7 @@ def run_prompt(settings: Settings, given: dict[str, Any], trace: TraceFile | Non
         for line in (*recovery_lines(store), *instructions.notices):
             screen.say(line)
         view = View(screen, chat=False)
-        observe = _observer(view, traces)
+        observe = _observer(view, traces, signals)
         talk = Conversation(settings, store, instructions, approver, signals.token, observe)
         talk.begin()
         try:
@@ -61,6 +61,7 @@ def run_prompt(settings: Settings, given: dict[str, Any], trace: TraceFile | Non
         view.turn_ended()
         if talk.recorder.failure:
             screen.say(f"mino: {talk.recorder.failure.message}")
+    signals.release()
     return _conclude(result, signals, quiet=given["json"])
 
 
@@ -79,11 +80,12 @@ def read_prompt(given: str) -> str:
     return text
 
 
-def _observer(view: View, traces: list[TraceFile]) -> Callable[[Event], None]:
+def _observer(view: View, traces: list[TraceFile], signals: Signals) -> Callable[[Event], None]:
     def observe(event: Event) -> None:
         view.show(event)
-        for trace in traces:
-            trace.write(event)
+        with signals.writing():
+            for trace in traces:
+                trace.write(event)
 
     return observe
 

@@ -3,17 +3,21 @@
 Only mino writes at the left edge. Every row of foreign text after its label begins with a gutter,
 also where a long line is broken, so no text of a model, a tool or a file can look like a line of
 ours. Foreign text is escaped by core/visible, character by character, so pieces may be cut
-anywhere. A screen that is gone loses the text and says so once.
+anywhere. A screen that is gone loses the text and says so once; so does one that is stopped when
+the program is to end.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from curriculum.core.visible import escape
 from curriculum.mino.rows import Rows
+from curriculum.mino.signals import Signals
+from curriculum.mino.streams import abandon
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -24,11 +28,21 @@ ENDLESS = 1_000_000  # columns of a file or pipe, where rows are not broken
 
 
 class Screen:
-    """Rows on a terminal. `lost` is called once, when it can no longer be written to."""
+    """Rows on a terminal. `lost` is called once, when it can no longer be written to.
 
-    def __init__(self, console: Console, lost: Callable[[], object] = lambda: None) -> None:
+    `signals` tell when the program is to end, and when somebody else has written to the terminal.
+    """
+
+    def __init__(
+        self,
+        console: Console,
+        lost: Callable[[], object] = lambda: None,
+        signals: Signals | None = None,
+    ) -> None:
         self._console = console
         self._lost = lost
+        self._signals = signals
+        self._continued = 0
         self._rows = Rows()
         self._is_blank = False  # the last row is an empty one
         self._is_gone = False
@@ -49,10 +63,10 @@ class Screen:
         """The rows of a line of mino's own that shows every character: broken only at the edge."""
         return Rows().layout(escape(text), self.width, own=True).split("\n")
 
-    def show_rows(self, rows: list[str]) -> None:
+    def show_rows(self, rows: list[str], style: str = "") -> None:
         """Rows from `broken`."""
         self.end()
-        self._write("".join(f"{row}\n" for row in rows))
+        self._write("".join(f"{row}\n" for row in rows), style)
 
     # endregion
 
@@ -82,18 +96,14 @@ class Screen:
         self._is_blank = False
 
     @property
-    def height(self) -> int:
-        """Rows on the screen."""
-        return max(4, self._size()[1])
-
-    @property
     def width(self) -> int:
         """Columns that are used: never the last one, where terminals differ."""
         if not self._console.file.isatty():
             return ENDLESS
-        return max(NARROWEST, self._size()[0] - 1)
+        return max(NARROWEST, self.size[0] - 1)
 
-    def _size(self) -> tuple[int, int]:
+    @property
+    def size(self) -> tuple[int, int]:
         """(columns, rows) that the terminal itself says it has, whatever the environment says."""
         try:
             columns, rows = os.get_terminal_size(self._console.file.fileno())
@@ -102,6 +112,9 @@ class Screen:
         return columns or UNKNOWN[0], rows or UNKNOWN[1]
 
     def _put(self, text: str, style: str = "", own: bool = False, words: bool = False) -> None:
+        if self._signals and self._signals.continued != self._continued:
+            self._continued = self._signals.continued
+            self._rows.begin()  # the shell has begun a row, at whose edge nothing foreign may stand
         self._write(self._rows.layout(escape(text), self.width, own, words), style)
 
     def _write(self, text: str, style: str = "") -> None:
@@ -109,13 +122,15 @@ class Screen:
             return
         self._is_blank = False
         try:
-            if style:
-                self._console.print(text, style=style, end="", soft_wrap=True)
-            else:
-                self._console.file.write(text)
-            self._console.file.flush()
+            with self._signals.writing() if self._signals else nullcontext():
+                if style:
+                    self._console.print(text, style=style, end="", soft_wrap=True)
+                else:
+                    self._console.file.write(text)
+                self._console.file.flush()
         except (OSError, ValueError):
             self._is_gone = True
+            abandon(self._console.file)
             self._lost()
 
 

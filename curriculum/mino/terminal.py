@@ -15,15 +15,20 @@ import select
 import sys
 import termios
 from collections.abc import Callable
+from functools import partial
 
 from curriculum.core.errors import CancelledError
-from curriculum.mino.signals import Signals, TerminatedError
+from curriculum.mino.signals import ContinuedError, Signals, TerminatedError
 
 READ_BYTES = 4096
 LINE_BYTES = 4095  # the kernel drops what is beyond and keeps the Enter (termios(3))
 TOO_LONG = "a line too long to be read whole"  # and so no answer: what was cut off may say no
 LOOK_SECONDS = 0.1  # how late it is noticed that the time is up
 IFLAG, LFLAG = 0, 3  # places in what tcgetattr returns
+
+
+class ChangedError(Exception):
+    """What was on the screen may not be there any more: it has to be shown again."""
 
 
 class Terminal:
@@ -46,7 +51,7 @@ class Terminal:
     def restore(self) -> None:
         """Leave the terminal as it was found."""
         with contextlib.suppress(termios.error):  # it may be gone
-            termios.tcsetattr(self._fd, termios.TCSADRAIN, self._found)
+            termios.tcsetattr(self._fd, termios.TCSANOW, self._found)
 
     # region: line
     def read_line(self) -> str | None:
@@ -54,9 +59,15 @@ class Terminal:
 
         Raises KeyboardInterrupt and TerminatedError.
         """
-        with self._signals.waiting():
+        while True:
             try:
-                line = input(self._prompt)
+                with self._signals.waiting(for_line=True):
+                    line = input(self._prompt)
+                break
+            except (ContinuedError, SystemError):  # this: several signals came at once in `input`
+                self._signals.check_ending()
+                typed = self._readline.get_line_buffer()  # goes behind the next prompt
+                self._readline.set_startup_hook(partial(self._insert, typed))
             except (EOFError, OSError):
                 self._check_there()
                 return None
@@ -65,6 +76,10 @@ class Terminal:
 
     # endregion
 
+    def _insert(self, text: str) -> None:
+        self._readline.set_startup_hook(None)
+        self._readline.insert_text(text)
+
     def remember(self, line: str) -> None:
         """Let the person get at an earlier line with the arrow keys."""
         if line.strip() and line.isprintable():
@@ -72,15 +87,22 @@ class Terminal:
                 self._readline.add_history(line)
 
     # region: answer
-    def read_answer(self, ready: Callable[[], None]) -> str | None:
+    def read_answer(
+        self, ready: Callable[[], None], has_changed: Callable[[], bool] = lambda: False
+    ) -> str | None:
         """One whole line typed from now on; None at the end of input.
 
         Call it when the question is on the screen. Type-ahead is thrown away first, then `ready`
         is called; the tail of a pasted text is thrown away afterwards. Raises KeyboardInterrupt
-        and TerminatedError, and CancelledError when the turn's time is up, also if an answer came
-        in the meantime.
+        and TerminatedError, and, also if an answer came in the meantime, ChangedError when the
+        screen `has_changed` and CancelledError when the turn's time is up.
         """
-        check = self._signals.token.check
+
+        def check() -> None:
+            self._signals.token.check()
+            if has_changed():
+                raise ChangedError
+
         with self._signals.waiting():
             try:
                 termios.tcsetattr(self._fd, termios.TCSAFLUSH, self._settings)
@@ -97,7 +119,7 @@ class Terminal:
                     line = line[:READ_BYTES] + data
                 termios.tcflush(self._fd, termios.TCIFLUSH)
                 check()
-            except CancelledError:
+            except (CancelledError, ChangedError):
                 termios.tcflush(self._fd, termios.TCIFLUSH)
                 raise
             except (OSError, termios.error):

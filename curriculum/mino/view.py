@@ -11,7 +11,7 @@ from typing import Any
 
 from curriculum.core.trace import Event
 from curriculum.mino.context import POLICY
-from curriculum.mino.question import brief, field_lines, one_line
+from curriculum.mino.question import brief, field_lines, one_line, tool_line
 from curriculum.mino.screen import Screen
 from curriculum.mino.spending import Spending, refusal_line
 
@@ -92,7 +92,7 @@ class View:
     def _approval(self, payload: Mapping[str, Any]) -> None:
         self._asked.add(payload["call_id"])
         if not self._chat:
-            self._screen.say(f"[Tool: {one_line(self._tools[payload['call_id']])}]", "bold")
+            self._screen.say(tool_line(self._tools[payload["call_id"]]), "bold")
             for line in field_lines(brief(payload["display"])):
                 self._screen.say(line)
 
@@ -109,13 +109,13 @@ class View:
     def _result(self, payload: Mapping[str, Any]) -> None:
         tool = self._tools.pop(payload["call_id"], "")
         if payload["call_id"] not in self._asked:  # then its name has not been on the screen yet
-            self._screen.say(f"[Tool: {one_line(tool)}]", "bold")
+            self._screen.say(tool_line(tool), "bold")
             for line in field_lines(brief(self._started.pop(payload["call_id"], {}))):
                 self._screen.say(line)
         elif self._chat:
             self._screen.blank()
         self._screen.say(result_line(payload), "bold")
-        if payload["status"] != "denied":  # its words are for the model
+        if payload["status"] not in ("denied", "unknown_tool"):  # their words are for the model
             self._screen.text(payload["output"])
         self._screen.end()
         for note in payload.get("notes", ()):

@@ -28,7 +28,8 @@ QUESTION = "Approve this operation? [y/N]"
 # The process makes the terminal its own, then becomes mino: no fork of this threaded process.
 # It gives up what root may do beyond an ordinary user (capabilities(7)): so do its children.
 BECOME = (
-    "import ctypes, fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); "
+    "import ctypes, fcntl, os, signal, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); "
+    "[signal.signal(n, signal.SIG_DFL) for n in (signal.SIGINT, signal.SIGHUP)]; "
     "PR_CAPBSET_DROP, CAP_SETPCAP = 24, 8; "
     "drop = ctypes.CDLL(None).prctl; "
     "[drop(PR_CAPBSET_DROP, n, 0, 0, 0) for n in [*range(8), *range(9, 64), CAP_SETPCAP]]; "
@@ -157,6 +158,11 @@ class Person:
         """Send a signal to mino."""
         self.process.send_signal(number)
 
+    def resize(self, columns: int, rows: int) -> None:
+        """Make the window so large."""
+        self.screen.resize(rows, columns)
+        ioctl(self._fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
     def close_terminal(self) -> None:
         """Close the window."""
         if self.is_open:
@@ -167,6 +173,11 @@ class Person:
 def squeezed(text: str) -> str:
     """Text without blanks, and without the gutters behind which long lines go on."""
     return re.sub(r"\n\||\s", "", text)
+
+
+def is_in(pid: int, state: str) -> bool:
+    """Whether the process is in that state: T is stopped."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == state
 
 
 def is_alive(pid: int) -> bool:

@@ -193,5 +193,34 @@ def test_closed_streams_are_no_traceback(desk: Desk, closed: str, command: str) 
         text=True,
         timeout=60,
     )
-    assert ran.returncode == (2 if command == "--demo" else 0)
+    expected = 0 if ">&-" not in closed.split() else 5
+    assert ran.returncode == (2 if command == "--demo" else expected)
     assert "Traceback" not in ran.stdout + ran.stderr
+
+
+OUTPUTS = ["run --demo hello", "sessions", "doctor --demo", "--help", "--version", "run --help"]
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"], ids=["buffered", "unbuffered"])
+@pytest.mark.parametrize("output", ["/dev/full", "closed"])
+@pytest.mark.parametrize("command", OUTPUTS)
+def test_an_output_that_cannot_be_written_is_one_line_and_its_own_exit_code(
+    desk: Desk, command: str, output: str, unbuffered: str
+) -> None:
+    redirection = ">&-" if output == "closed" else f"> {output}"
+    ran = subprocess.run(
+        ["bash", "-c", f"{shlex.quote(sys.executable)} -m curriculum.mino {command} {redirection}"],
+        env={**desk.environment, "PYTHONUNBUFFERED": unbuffered},
+        cwd=desk.project,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert ran.returncode == 5
+    why = "Bad file descriptor (errno 9)" if output == "closed" else "No space left on device"
+    last = ran.stderr.splitlines()[-1]
+    assert last.startswith(f"mino: standard output: {why}")
+    assert ran.stderr.count("\n") == 1
+    if command.startswith("run --demo"):
+        assert desk.records()[-1]["data"] == {"status": "completed"}

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import signal
 import subprocess
 import sys
+from functools import partial
 from typing import Any
 
 import pytest
 
 from curriculum.providers.scripted_answers import responses_events
 from tests.mino.desk import Desk, calls, outputs, says, script
-from tests.mino.person import QUESTION, squeezed
+from tests.mino.person import QUESTION, Person, squeezed
 
 BIDI = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 DONE = says("Done.")
@@ -79,7 +81,7 @@ def test_d4_a_command_longer_than_the_screen_is_shown_part_by_part(desk: Desk) -
         person.see("[Tool result: denied]")
     parts = person.raw.partition(b"[Tool: bash]")[2].partition(b"[y/N]")[0].split(MORE)
     assert len(parts) == 4
-    assert all(part.count(b"\n") < 24 for part in parts)
+    assert all(part.count(b"\n") <= 24 for part in parts)  # the Enter before, 23 rows
     assert all(f"{line}\\n".encode() in b"".join(parts) for line in lines[:-1])
     assert f'{lines[-1]}"'.encode() in b"".join(parts)
 
@@ -412,3 +414,115 @@ def test_d8_a_trace_on_a_terminal_is_the_same_json_with_nothing_to_obey(desk: De
     events = [json.loads(line) for line in written.splitlines() if line.startswith("{")]
     deltas = [event["payload"]["text"] for event in events if event["type"] == "model.delta"]
     assert deltas == [text]
+
+
+def typed_at_each_stop(person: Person, keys: str) -> list[list[str]]:
+    """Press Enter after each part and `keys` after the last; the rows of each part.
+
+    At each stop all rows of the part and of the question below it must be on the screen.
+    """
+    parts: list[list[str]] = []
+    begun = person.raw.rindex(b"[Tool:")
+    while True:
+        person.wait(partial(ends_in_question, person, begun), "question")
+        written = plain(person.raw[begun:])
+        rows = [row.rstrip() for row in written.removeprefix("\n").split("\n")]
+        assert person.text().split("\n")[-len(rows) :] == rows
+        parts.append(rows)
+        begun = len(person.raw)
+        if written.endswith("[y/N] ") or squeezed(written).endswith(squeezed(QUESTION)):
+            person.type(keys)
+            return parts
+        person.type("\r")
+
+
+def ends_in_question(person: Person, begun: int) -> bool:
+    """Whether a question stands there and takes an answer, in what came since then."""
+    text = plain(person.raw[begun:])
+    asked = (squeezed(QUESTION), squeezed(MORE.decode()))
+    return text.endswith(" ") and squeezed(text).endswith(asked)
+
+
+@pytest.mark.parametrize(
+    ("columns", "rows"), [(80, 4), (80, 2), (40, 5), (20, 9), (12, 8), (10, 24), (7, 14)]
+)
+def test_on_a_small_terminal_every_row_was_on_the_screen_before_the_answer(
+    desk: Desk, columns: int, rows: int
+) -> None:
+    command = "touch ran; : " + "".join(f"{number:03}" for number in range(120))
+    with (
+        script(calls(command), DONE) as server,
+        desk.person(server, columns=columns, rows=rows) as person,
+    ):
+        person.wait(lambda: person.raw.endswith(b"You> "), "the prompt")
+        person.type("go\r")
+        person.wait(lambda: b"[Tool:" in person.raw, "the question")
+        parts = typed_at_each_stop(person, "y\r")
+        person.wait(lambda: "exitcode0]" in squeezed(plain(person.raw)), "the result")
+    assert len(parts) > 1
+    shown = squeezed("\n".join(row for part in parts for row in part))
+    assert squeezed(f'Command: "{command}"') in shown.replace(squeezed(MORE.decode()), "")
+    assert (desk.project / "ran").exists()
+
+
+@pytest.mark.parametrize(("columns", "rows"), [(80, 1), (12, 4), (4, 24)])
+def test_a_terminal_too_small_for_the_question_is_told_and_nothing_runs(
+    desk: Desk, columns: int, rows: int
+) -> None:
+    with (
+        script(calls("touch ran"), DONE) as server,
+        desk.person(server, columns=columns, rows=rows) as person,
+    ):
+        person.wait(lambda: person.raw.endswith(b"> "), "the prompt")
+        person.type("go\r")
+        person.wait(lambda: len(server.requests) == 2, "the next request")
+        person.wait(lambda: "Done." in squeezed(plain(person.raw)), "the answer")
+        shown = squeezed(plain(person.raw))
+    assert squeezed("[This terminal is too small to show what would run. It was refused.]") in shown
+    assert squeezed(QUESTION) not in shown
+    assert outputs(server.requests[1])[0]["status"] == "denied"
+    assert not list(desk.project.iterdir())
+
+
+def plain(raw: bytes) -> str:
+    """What was written, without styles and without words taken back."""
+    return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", raw.decode()).replace("\r", "")
+
+
+def test_a_window_that_shrinks_is_shown_all_of_the_question_again(desk: Desk) -> None:
+    command = "touch ran; : " + "".join(f"{number:03}" for number in range(60))
+    with script(calls(command), DONE) as server, desk.person(server) as person:
+        person.say("go")
+        person.asked()
+        person.type("y")
+        person.see(f"{QUESTION} y")
+        written = len(person.raw)
+        person.resize(60, 5)
+        person.wait(lambda: MORE in person.raw[written:], "the first part of it, again")
+        person.raw = person.raw[written:]
+        parts = typed_at_each_stop(person, "n\r")
+        person.see("[Tool result: denied]")
+    assert squeezed(f'Command: "{command}"') in squeezed(
+        "\n".join(row for part in parts for row in part)
+    ).replace(squeezed(MORE.decode()), "")
+    assert not list(desk.project.iterdir())
+
+
+def test_a_window_that_grows_asks_once(desk: Desk) -> None:
+    with script(calls("touch ran"), DONE) as server, desk.person(server) as person:
+        person.say("go")
+        person.asked()
+        person.resize(100, 70)
+        person.answer("y")
+        person.see("[Tool result: completed; exit code 0]")
+        assert person.text().count(QUESTION) == 1
+
+
+def test_a_tool_name_without_end_takes_two_rows_at_most(desk: Desk) -> None:
+    item = {"type": "function_call", "call_id": "c", "name": "n" * 5000, "arguments": "{}"}
+    event = {"type": "response.completed", "response": {"output": [item]}}
+    with script({"send": [{"event": event}]}, DONE) as server, desk.person(server) as person:
+        person.say("go")
+        shown = squeezed(person.see("Assistant> Done."))
+    assert f"[Tool:{'n' * 64}...(5000characters)]" in shown
+    assert "n" * 65 not in shown

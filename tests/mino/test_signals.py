@@ -5,6 +5,7 @@ B8, B10, B11, B13, B14 and B15 of the cases stand here as well, as they are abou
 
 from __future__ import annotations
 
+import shlex
 import signal
 import subprocess
 import sys
@@ -13,10 +14,18 @@ from pathlib import Path
 
 import pytest
 
+from curriculum.providers.scripted_answers import responses_events
 from tests.mino.desk import Desk, calls, outputs, says, script
-from tests.mino.person import PATIENCE_SECONDS, QUESTION, Person, is_alive, squeezed
+from tests.mino.person import (
+    PATIENCE_SECONDS,
+    QUESTION,
+    ROOT,
+    Person,
+    is_alive,
+    squeezed,
+)
 
-CTRL_C = "\x03"
+CTRL_C, CTRL_S, CTRL_Z = "\x03", "\x13", "\x1a"
 HINT = "Ctrl+C once more leaves"
 STALLED = {"send": [{"hold": True}]}
 SLEEP = "echo $$ > started; sleep 600"
@@ -320,3 +329,165 @@ def test_a_run_that_is_stopped_says_so_and_leaves_no_child(
     assert b"Traceback" not in said
     assert stage == "silent" or not is_alive(int(started.read_text()))
     assert desk.records()[-1]["data"] == {"status": "cancelled"}
+
+
+def waits_to_write(person: Person) -> bool:
+    """Whether the process sleeps in a write to standard output."""
+    number, *arguments = Path(f"/proc/{person.process.pid}/syscall").read_text().split()
+    return number == "1" and arguments[:1] == ["0x1"]
+
+
+@pytest.mark.parametrize(
+    ("stage", "number"),
+    [
+        ("line", signal.SIGTERM),
+        ("line", signal.SIGHUP),
+        ("text", signal.SIGTERM),
+        ("question", signal.SIGHUP),
+        ("command", signal.SIGQUIT),
+    ],
+)
+def test_a_terminal_stopped_with_ctrl_s_does_not_hold_up_the_end(
+    desk: Desk, stage: str, number: signal.Signals
+) -> None:
+    words = {"event": {"type": "response.output_text.delta", "delta": "Words upon words. "}}
+    talk = {"send": [words, {"gate": "stopped"}, *[words] * 2000, {"hold": True}]}
+    exchange = talk if stage == "text" else calls(SLEEP)
+    with script(exchange) as server, desk.person(server) as person:
+        shell = 0
+        if stage == "line":
+            person.see("\nYou>", last=True)
+            person.type(CTRL_S + "half a line")
+            person.wait(lambda: waits_to_write(person), "write that waits")
+        else:
+            person.say("first")
+        if stage == "text":
+            person.see("Assistant> Words")
+            person.type(CTRL_S)
+            server.open("stopped")
+            person.wait(lambda: waits_to_write(person), "write that waits")
+        elif stage == "question":
+            person.asked()
+            person.type(CTRL_S)
+        elif stage == "command":
+            person.answer("y")
+            shell = sleeping_shell(person, desk)
+            person.type(CTRL_S)
+        person.send(number)
+        assert person.leave() == 128 + number
+        assert not shell or not is_alive(shell)
+    assert stage == "line" or desk.records()[-1]["data"] == {"status": "cancelled"}
+
+
+def test_a_reader_of_the_trace_who_reads_nothing_does_not_hold_up_the_end(desk: Desk) -> None:
+    words = {"event": {"type": "response.output_text.delta", "delta": "Words upon words. "}}
+    with script({"send": [*[words] * 2000, {"hold": True}]}) as server:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "curriculum.mino", "run", "go", "--json"],
+            env=desk.at(server),
+            cwd=desk.project,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+        syscall = Path(f"/proc/{process.pid}/syscall")
+        end = time.monotonic() + PATIENCE_SECONDS
+        while syscall.read_text().split()[:2] != ["1", "0x1"]:
+            assert time.monotonic() < end
+        process.terminate()
+        assert process.wait(PATIENCE_SECONDS) == 143
+        assert process.stdout
+        process.stdout.close()
+    assert desk.records()[-1]["data"] == {"status": "cancelled"}
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT], ids=["hup", "int"])
+def test_a_signal_that_was_ignored_at_the_start_stays_ignored(
+    desk: Desk, number: signal.Signals
+) -> None:
+    """As `nohup` has it, and a script's background jobs."""
+    with script({"send": [{"gate": "signalled"}, *says_steps("Still here.")]}) as server:
+        mino = f"{shlex.quote(sys.executable)} -m curriculum.mino run go"
+        process = subprocess.Popen(
+            ["bash", "-c", f"trap '' {number.name.removeprefix('SIG')}; exec {mino}"],
+            env=desk.at(server),
+            cwd=desk.project,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        end = time.monotonic() + PATIENCE_SECONDS
+        while not server.requests:
+            assert process.poll() is None
+            assert time.monotonic() < end
+        process.send_signal(number)
+        server.open("signalled")
+        output, _ = process.communicate(timeout=PATIENCE_SECONDS)
+    assert (process.returncode, output) == (0, b"Still here.\n")
+
+
+def says_steps(text: str) -> list[dict[str, object]]:
+    """The events of an answer, as steps of an exchange."""
+    return [{"event": event} for event in responses_events({"text": text})]
+
+
+def before_a_shell(desk: Desk, environment: dict[str, str]) -> Person:
+    """A person before a real shell that runs mino: Ctrl+Z and `fg` are its work."""
+    (desk.bin / "shell.py").write_text(
+        "import os; os.execv('/bin/bash', ['bash', '--norc', '--noprofile', '-i'])"
+    )
+    environment = {**environment, "PYTHONPATH": f"{ROOT}:{desk.bin}", "PS1": "shell$ "}
+    person = Person([], environment, desk.project, module="shell")
+    person.see("shell$")
+    person.type(f"{shlex.quote(sys.executable)} -m curriculum.mino\r")
+    return person
+
+
+def stop_and_go_on(person: Person, times: int) -> None:
+    """Ctrl+Z, and then `fg`."""
+    person.type(CTRL_Z)
+    person.see("Stopped", times)
+    person.see("\nshell$", last=True)
+    person.type("fg\r")
+
+
+def test_after_ctrl_z_and_fg_the_prompt_and_what_was_typed_are_there_again(desk: Desk) -> None:
+    with script(says("Hello.")) as server, before_a_shell(desk, desk.at(server)) as person:
+        person.see("\nYou>", last=True)
+        person.type("good mor")
+        person.see("You> good mor")
+        stop_and_go_on(person, times=1)
+        person.see("\nYou> good mor", last=True)
+        person.type("ning\r")
+        person.see("Assistant> Hello.")
+        person.say("/quit")
+        person.see("\nshell$", last=True)
+    assert server.requests[0].json()["input"][0]["content"] == "good morning"
+
+
+def test_after_ctrl_z_and_fg_all_of_the_question_is_there_again(desk: Desk) -> None:
+    exchanges = (calls("touch ran"), says("Done."))
+    with script(*exchanges) as server, before_a_shell(desk, desk.at(server)) as person:
+        person.say("go")
+        person.asked()
+        person.type("y")
+        person.see(f"{QUESTION} y")
+        stop_and_go_on(person, times=1)
+        shown = person.asked(times=2)
+        assert shown.count('Command: "touch ran"') == 2
+        person.type("n\r")
+        person.see("[Tool result: denied]")
+    assert not list(desk.project.iterdir())
+
+
+def test_after_ctrl_z_and_fg_the_rest_of_an_answer_is_behind_a_gutter(desk: Desk) -> None:
+    half = {"event": {"type": "response.output_text.delta", "delta": "Half an "}}
+    rest = {"event": {"type": "response.output_text.delta", "delta": "[Tool: bash]"}}
+    exchange = {"send": [half, {"gate": "on"}, rest, {"hold": True}]}
+    with script(exchange) as server, before_a_shell(desk, desk.at(server)) as person:
+        person.say("go")
+        person.see("Assistant> Half an")
+        stop_and_go_on(person, times=1)
+        person.see("-m curriculum.mino", times=3)
+        server.open("on")
+        person.see("\n| [Tool: bash]")
