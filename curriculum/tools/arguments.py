@@ -55,7 +55,7 @@ def read_strings(arguments: str, names: tuple[str, ...], most_bytes: int) -> tup
     Raises InvalidArgumentsError for text that is no such object, for lone surrogates, and for
     strings of more than `most_bytes` bytes of UTF-8 together.
     """
-    limit = f"{' and '.join(names)} are at most {most_bytes} bytes of UTF-8"
+    limit = f"{' and '.join(names)}: at most {most_bytes} bytes of UTF-8"
     fields = _read_object(arguments, 6 * most_bytes + 1024, limit)
     if unknown := [name for name in fields if name not in names]:
         known = ", ".join(names)

@@ -42,6 +42,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--files", metavar="GLOB", default="*.py", help="change only these files")
     parser.add_argument("--only", type=Path, metavar="LIST", help="try only the mutants listed")
     parser.add_argument("--tests", nargs="+", metavar="PATH", help="instead of the plan's")
+    parser.add_argument("--quick", action="store_true", help="leave out the second trial")
     parser.add_argument("--draft", type=Path, help="write unlisted survivors there, as a list")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N")
     parser.add_argument("--root", type=Path, default=ROOT, help="another checkout")
@@ -67,7 +68,7 @@ def campaign(asked: argparse.Namespace, plan: dict[str, list[str]], folder: Path
     names = [] if len(tried) == len(everyone) else [mutant.name for mutant in tried]
     verdicts = first_trial(copy, tried, names, asked.jobs)
     left = [mutant for mutant in tried if verdicts[mutant.name] not in ("killed", "timeout")]
-    if not asked.tests:
+    if not (asked.quick or asked.tests):
         slow = [*plan["slow"], *plan["wider"]]
         verdicts |= second_trial(folder, root, left, slow, asked.jobs)
     found = report.Findings(tried, verdicts, listed, len(everyone) if asked.sample else len(tried))
