@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from curriculum.core.deadline import DeadlineToken, RequestDeadline, ToolDeadline
 from curriculum.core.errors import CancelledError, TransientModelError
 from curriculum.core.loop import AgentRunner, RunResult
-from curriculum.core.messages import ModelTurn
+from curriculum.core.messages import Message, ModelTurn
 from curriculum.core.model import Retry, ScriptedModel
 from curriculum.core.retry import RetryingModel, RetryPolicy
 from curriculum.core.seams import CancelToken
@@ -312,6 +312,26 @@ def test_a_cancelled_run_is_cancelled_and_no_slow_request() -> None:
     assert payloads(result, "cancel.request") == [{"by": "user"}]
 
 
+def test_the_token_of_a_request_is_raised_with_the_run() -> None:
+    time, run = VirtualTime(), CancelToken()
+    model = Slow(time, [DONE])
+    list(RequestDeadline(model.bind, time, SECOND, run).stream([], []))  # type: ignore[arg-type]
+    (token,) = model.tokens
+    assert not token.cancelled
+    run.cancel("harness")
+    assert (token.cancelled, token.by) == (True, "harness")
+
+
+def test_a_model_with_a_deadline_is_asked_what_it_would_be_asked_without() -> None:
+    class Told:
+        def respond(self, messages: object, tools: object) -> ModelTurn:
+            return ModelTurn(f"{messages}, {tools}")
+
+    timed = RequestDeadline(lambda token: Told(), VirtualTime(), SECOND, CancelToken())
+    messages, tools = [Message("user", "go")], [{"name": "read"}]
+    assert list(timed.stream(messages, tools)) == [ModelTurn(f"{messages}, {tools}")]
+
+
 def test_the_retries_of_a_model_pass_the_deadline() -> None:
     time = VirtualTime()
     result = requests_limited(time, Slow(time, [Retry("stale", 0), "ok", ModelTurn("ok")]))
@@ -357,6 +377,17 @@ def test_a_call_within_its_time_is_untouched() -> None:
     assert [set(p) for p in payloads(result, "tool.result")] == [
         {"call_id", "status", "output"}
     ] * 2
+
+
+def test_a_tool_with_a_deadline_shows_what_it_prints() -> None:
+    def act(running: RunningCall) -> None:
+        running.output("stderr", f"by {running.call_id}")
+
+    shown = payloads(tools_limited(act, VirtualTime()), "tool.output")
+    assert [(p["stream"], p["text"]) for p in shown] == [
+        ("stderr", "by call-0"),
+        ("stderr", "by call-1"),
+    ]
 
 
 def test_a_tool_that_stops_at_its_deadline_has_timed_out_and_the_run_goes_on() -> None:

@@ -67,10 +67,12 @@ def campaign(asked: argparse.Namespace, plan: dict[str, list[str]], folder: Path
     tried = choose(everyone, wanted, asked)
     names = [] if len(tried) == len(everyone) else [mutant.name for mutant in tried]
     verdicts = first_trial(copy, tried, names, asked.jobs)
-    left = [mutant for mutant in tried if verdicts[mutant.name] not in ("killed", "timeout")]
     if not (asked.quick or asked.tests):
         slow = [*plan["slow"], *plan["wider"]]
-        verdicts |= second_trial(folder, root, left, slow, asked.jobs)
+        hung = [mutant for mutant in tried if verdicts[mutant.name] == "timeout"]
+        left = [mutant for mutant in tried if verdicts[mutant.name] not in ("killed", "timeout")]
+        verdicts |= second_trial(folder / "left", root, left, slow, asked.jobs)
+        verdicts |= second_trial(folder / "hung", root, hung, [*plan["tests"], *slow], asked.jobs)
     found = report.Findings(tried, verdicts, listed, len(everyone) if asked.sample else len(tried))
     print("\n".join(found.lines()))
     if draft:

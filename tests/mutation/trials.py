@@ -2,7 +2,8 @@
 
 A mutant is killed when a test fails or the suite is torn down. In the first trial all mutants of a
 file stand in it side by side, and the process chooses one; so it is quick, and blind for code that
-a test starts as `python -m`. In the second trial the file has the one change and no other.
+a test starts as `python -m`. In the second trial the file has the one change and no other. What
+hung in the first is tried anew with all tests: a busy machine makes mutmut's time limits too short.
 """
 
 from __future__ import annotations
@@ -52,12 +53,13 @@ def first_trial(
 def second_trial(
     folder: Path, root: Path, left: Sequence[Mutant], tests: Sequence[str], jobs: int
 ) -> dict[str, str]:
-    """Try who is left against `tests`, in copies of `root` below `folder`; verdicts by name."""
+    """Try who is left against `tests`, in copies of `root` in a new folder; verdicts by name."""
     if not left:
         return {}
+    folder.mkdir()
     copies: Queue[Path] = Queue()
     for number in range(jobs):
-        copy = folder / f"second-{number}"
+        copy = folder / str(number)
         copy_checkout(root, copy)
         copies.put(copy)
     clean, began = folder / "clean.log", time.monotonic()
