@@ -150,6 +150,36 @@ def test_parents_tell_the_chain_from_question_to_result() -> None:
     ]
 
 
+@pytest.mark.parametrize("granted", [True, False])
+def test_of_several_calls_each_has_a_chain_of_its_own(granted: bool) -> None:
+    script = [asks(call(0), call(1), call(2)), ModelTurn("ok")]
+    runner = runner_of(script, Probe(), granted=granted, approver=Answers(), scheduler=InOneGroup())
+    result = ends_well(runner.run("go"))
+    by_id = {event.event_id: event for event in result.events}
+    for event in events_of(result, "tool.result"):
+        chain = [event]
+        while chain[-1].type != "tool.call":
+            chain.append(by_id[str(chain[-1].parent_id)])
+        assert len(chain) == (3 if granted else 5)
+        assert len({link.payload["call_id"] for link in chain}) == 1
+
+
+@pytest.mark.parametrize("fault", [OSError("no terminal"), KeyboardInterrupt()])
+def test_a_question_that_comes_to_nothing_has_a_decision_that_says_why(
+    fault: BaseException,
+) -> None:
+    class Fails:
+        def decide(self, request: ApprovalRequest) -> Decision:
+            raise fault
+
+    script = [asks(call(0))]
+    result = ends_well(runner_of(script, Probe(), granted=False, approver=Fails()).run("go"))
+    (decision,) = events_of(result, "approval.decision")
+    assert decision.actor == {"kind": "policy", "id": "harness"}
+    assert decision.payload["decision"] == "cancelled"
+    assert decision.payload["rationale"] == payloads(result, "error")[0]["message"]
+
+
 def test_a_denied_result_follows_from_the_decision() -> None:
     result = runner_of([asks(call(0)), ModelTurn("ok")], Probe(), granted=False).run("go")
     decision = events_of(result, "approval.decision")[0]

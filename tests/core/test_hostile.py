@@ -123,6 +123,15 @@ def test_a_retry_that_says_nothing_breaks_the_protocol(retry: Retry) -> None:
     assert payloads(ends_well(runner.run("go")), "error")[0]["kind"] == "protocol"
 
 
+def test_what_a_display_holds_is_told_to_whoever_wrote_the_tool() -> None:
+    class Nested(Probe):
+        def prepare(self, arguments: str) -> Prepared:
+            return Prepared({"n": {"m": [1]}}, 1)
+
+    error = payloads(ends_well(runner_of(SCRIPT, Nested()).run("go")), "error")[0]
+    assert "a display holds scalars and flat mappings of them, not {'m': [1]}" in error["message"]
+
+
 @pytest.mark.parametrize(
     "outcome",
     [
@@ -196,6 +205,15 @@ def test_a_decision_that_no_trace_could_hold_lets_nothing_run(answer: Decision) 
     result = runner_of(SCRIPT, probe, granted=False, approver=Odd()).run("go")
     assert payloads(ends_well(result), "error")[0]["kind"] == "approval"
     assert probe.ran == []
+
+
+def test_who_decides_may_have_a_name_of_64_characters() -> None:
+    class Named:
+        def decide(self, request: ApprovalRequest) -> Decision:
+            return Decision("allow", "user", "x" * 64)
+
+    result = ends_well(runner_of(SCRIPT, Probe(), granted=False, approver=Named()).run("go"))
+    assert result.stop_reason == "completed"
 
 
 @pytest.mark.parametrize("position", [-1, True, "x", 1.0])
