@@ -24,7 +24,7 @@ QUICK = [
     ),
     "tests/core/test_budget.py::test_calls_are_counted_by_what_starts",
 ]
-CODE = '''"""Code with one change that no test can tell."""
+CODE = '''"""Code with two changes that no test can tell."""
 
 from __future__ import annotations
 
@@ -32,6 +32,11 @@ from __future__ import annotations
 def larger(one: int, other: int) -> int:
     """The larger one; of two equal ones either will do."""
     return one if one > other else other
+
+
+def smaller(one: int, other: int) -> int:
+    """The smaller one, likewise."""
+    return one if one < other else other
 
 
 def fits(size: int, limit: int) -> bool:
@@ -49,11 +54,12 @@ TESTS = """
 import subprocess
 import sys
 
-from curriculum.core.planted import fits, larger
+from curriculum.core.planted import fits, larger, smaller
 
 
-def test_the_larger_is_given():
+def test_the_larger_and_the_smaller_are_given():
     assert larger(1, 2) == larger(2, 1) == larger(2, 2) == 2
+    assert smaller(1, 2) == smaller(2, 1) == smaller(1, 1) == 1
 
 
 def test_the_limit_itself_fits():
@@ -142,28 +148,25 @@ def test_the_mistakes_that_must_never_pass_are_all_killed() -> None:
     assert done.returncode == 0
 
 
-def test_a_planted_survivor_is_shown_and_the_share_is_too_small(
+def test_survivors_are_shown_or_known_and_a_list_may_not_go_stale(
     checkout: Path, tmp_path: Path
 ) -> None:
-    only, draft = tmp_path / "only.toml", tmp_path / "draft.toml"
-    only.write_text(PLANTED)
-    done = campaign("--root", checkout, "--only", only, "--draft", draft)
-    assert done.returncode == 1, done.stderr
-    assert "+    return one if one >= other else other" in done.stdout
-    assert "0 of 1 mutants killed: 0.0%; survivors: 0 listed, 1 not" in done.stdout
-    assert list(read_list(draft)) == list(read_list(only))
-
-
-def test_a_listed_survivor_is_known_and_a_list_may_not_go_stale(checkout: Path) -> None:
     (checkout / "tests/mutation/survivors.toml").write_text(PLANTED + GONE)
-    done = campaign("--root", checkout)
+    done = campaign("--root", checkout, "--draft", tmp_path / "draft.toml")
     assert done.returncode == 1, done.stderr
-    assert "survived:" not in done.stdout
+    assert done.stdout.count("survived:") == 1
+    assert "+    return one if one <= other else other" in done.stdout
     # The greeting is only seen by the process that prints it: the second trial.
-    assert "6 of 7 mutants killed: 85.7%; survivors: 1 listed, 0 not" in done.stdout
+    assert "8 of 10 mutants killed: 80.0%; survivors: 1 listed, 1 not" in done.stdout
     assert (
         "listed, and no longer there: curriculum.core.planted.larger\n- return max" in done.stdout
     )
+    ((function, change),) = read_list(tmp_path / "draft.toml")
+    assert function == "curriculum.core.planted.smaller"
+    assert change.splitlines() == [
+        "- return one if one < other else other",
+        "+ return one if one <= other else other",
+    ]
 
 
 def test_a_hang_is_a_kill_and_a_mutant_without_tests_is_none() -> None:
