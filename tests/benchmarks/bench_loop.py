@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import gc
 import json
-import statistics
 import sys
 import time
 from pathlib import Path
@@ -23,6 +22,7 @@ from curriculum.core.loop import AgentConfig, AgentRunner
 from curriculum.core.messages import ModelTurn, ToolCall
 from curriculum.core.model import ScriptedModel
 from curriculum.core.tools import Prepared, RunningCall, ToolBox, ToolDefinition, ToolResult
+from tests.benchmarks.rounds import compare, line_of, middle
 
 AIM = 1.15
 LENGTHS = (10, 100, 1000)
@@ -46,26 +46,22 @@ def run_turns(count: int) -> float:
     model = ScriptedModel([*script, ModelTurn("done")])
     runner = AgentRunner(model, ToolBox([Echo()], ["echo"]), AgentConfig(count, count))
     gc.collect()
-    start = time.perf_counter()
+    start = time.process_time()
     result = runner.run("go")
-    taken = time.perf_counter() - start
+    taken = time.process_time() - start
     assert result.stop_reason == "completed", result.error
     return taken
 
 
-def measure(rounds: int) -> list[dict[str, float]]:
-    """One row for each length: median and quartiles in µs a turn."""
-    taken: dict[int, list[float]] = {length: [] for length in LENGTHS}
+def measure(rounds: int) -> dict[str, list[float]]:
+    """Microseconds a turn in each round, by the number of turns."""
+    taken: dict[str, list[float]] = {str(length): [] for length in LENGTHS}
     for _ in range(rounds):
         for length in LENGTHS:
             runs = max(LENGTHS) // length  # as many turns for each length in every round
             whole = sum(run_turns(length) for _ in range(runs))
-            taken[length].append(whole / runs / length * 1e6)
-    rows = []
-    for length in LENGTHS:
-        low, median, high = statistics.quantiles(taken[length], n=4)
-        rows.append({"turns": length, "median_us": median, "low_us": low, "high_us": high})
-    return rows
+            taken[str(length)].append(whole / runs / length * 1e6)
+    return taken
 
 
 def main() -> int:
@@ -74,17 +70,22 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--json", action="store_true", help="one JSON object in place of a table")
     options = parser.parse_args()
-    rows = measure(options.rounds)
-    growth = rows[-1]["median_us"] / rows[-2]["median_us"]
+    taken = measure(options.rounds)
+    growth = compare("loop: a turn of 1,000", "1000", "100", taken, AIM)
+    growth["against"] = "a turn of 100"
+    rows = [
+        {"turns": int(length), "low_us": low, "median_us": median, "high_us": high}
+        for length, (low, median, high) in zip(taken, map(middle, taken.values()), strict=True)
+    ]
     if options.json:
-        print(json.dumps({"benchmark": "loop", "aim": AIM, "growth": growth, "rows": rows}))
+        print(json.dumps({"benchmark": "loop", "rows": rows, "ratios": [growth]}))
         return 0
     for row in rows:
         print(
             f"{row['turns']:6.0f} turns  {row['median_us']:6.1f} µs a turn"
             f"  ({row['low_us']:.1f} to {row['high_us']:.1f})"
         )
-    print(f"1,000 turns against 100, per turn: {growth:.2f} (aim: at most {AIM})")
+    print(line_of(growth))
     return 0
 
 

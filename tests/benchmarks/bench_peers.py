@@ -17,15 +17,17 @@ import json
 import math
 import os
 import shutil
-import statistics
 import subprocess
 import sys
 from collections.abc import Iterator
-from html import escape
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from tests.benchmarks.rounds import compare, middle  # noqa: E402
+
 MEASURE = Path(__file__).resolve().parent / "peers" / "measure.py"
 OURS = "curriculum"
 PEERS = {  # as released when this was written; newer ones may need another script
@@ -38,7 +40,6 @@ PEERS = {  # as released when this was written; newer ones may need another scri
 LENGTHS = (10, 100, 1000)
 RUNS = {10: 10, 100: 3, 1000: 1}
 SECONDS = 900  # a measurement that takes longer is given up
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 FIELDS = ("import_s", "peak_kb")
 
 
@@ -125,8 +126,9 @@ def show(line: str) -> None:
 
 
 def spread(values: list[float]) -> dict[str, float]:
-    """Median, least and most."""
-    return {"median": statistics.median(values), "low": min(values), "high": max(values)}
+    """Median and quartiles."""
+    low, median, high = middle(values)
+    return {"median": median, "low": low, "high": high}
 
 
 def rows_of(samples: dict[str, Any]) -> list[dict[str, Any]]:
@@ -146,6 +148,25 @@ def rows_of(samples: dict[str, Any]) -> list[dict[str, Any]]:
             }
         )
     return rows
+
+
+def ratios_of(samples: dict[str, Any]) -> list[dict[str, object]]:
+    """Ours beside each other harness."""
+    measures: dict[str, Any] = {f"turn: one of {length:,}": length for length in LENGTHS}
+    measures |= {"peak memory, 1,000 turns": "peak_kb", "import": "import_s"}
+    return [
+        compare(
+            measure,
+            OURS,
+            name,
+            {one: samples[one][key] for one in (OURS, name)},
+            1.0 if measure.startswith("turn") else None,
+            is_peer=True,
+        )
+        for measure, key in measures.items()
+        for name in samples
+        if OURS in samples and name != OURS
+    ]
 
 
 # region: told
@@ -204,53 +225,6 @@ def as_table(rows: list[dict[str, Any]]) -> list[str]:
 # endregion
 
 
-def as_svg(rows: list[dict[str, Any]]) -> str:
-    """Time a turn over the length of the run, both logarithmic; a flat line is linear growth."""
-    medians = [found["median"] for row in rows for found in row["us_per_turn"].values()]
-    low, high = math.floor(math.log10(min(medians))), math.ceil(math.log10(max(medians)))
-    height = 380 + 20 * len(rows)
-
-    def x(turns: int) -> float:
-        return 90 + 260 * (math.log10(turns) - 1)
-
-    def y(us: float) -> float:
-        return 40 + 280 * (high - math.log10(us)) / (high - low)
-
-    out = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 680 {height}" width="680" '
-        f'height="{height}" font-family="sans-serif" font-size="12" role="img">',
-        "<title>Time a turn by the length of the run</title>",
-        f'<rect width="680" height="{height}" fill="#fff"/>',
-        '<text x="90" y="22" font-size="14">µs a turn, by turns of the run</text>',
-    ]
-    for power in range(low, high + 1):
-        at = y(10.0**power)
-        out.append(
-            f'<path d="M90 {at:.1f}H640" stroke="#ddd"/>'
-            f'<text x="82" y="{at + 4:.1f}" text-anchor="end">{10**power:,}</text>'
-        )
-    for n in LENGTHS:
-        out.append(f'<text x="{x(n):.1f}" y="342" text-anchor="middle">{n:,}</text>')
-    for number, row in enumerate(rows):
-        colour = COLOURS[number % len(COLOURS)]
-        points = [(x(n), row["us_per_turn"][str(n)]) for n in LENGTHS]
-        way = "L".join(f"{px:.1f} {y(found['median']):.1f}" for px, found in points)
-        out.append(f'<path d="M{way}" fill="none" stroke="{colour}" stroke-width="2"/>')
-        for px, found in points:
-            out.append(
-                f'<path d="M{px:.1f} {y(found["low"]):.1f}V{y(found["high"]):.1f}" '
-                f'stroke="{colour}"/><circle cx="{px:.1f}" cy="{y(found["median"]):.1f}" r="3.5" '
-                f'fill="{colour}"/>'
-            )
-        at = 372 + 20 * number
-        name = escape(f"{row['name']} {row['version']}, exponent {row['growth_exponent']:.2f}")
-        out.append(
-            f'<path d="M90 {at - 4}h24" stroke="{colour}" stroke-width="2"/>'
-            f'<text x="122" y="{at}">{name}</text>'
-        )
-    return "\n".join([*out, "</svg>"]) + "\n"
-
-
 def main() -> int:
     """Measure, print, write; the exit code is always 0, as a benchmark is no test."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
@@ -258,19 +232,23 @@ def main() -> int:
     parser.add_argument("--only", nargs="+", choices=list(PEERS), default=list(PEERS))
     parser.add_argument("--cache", type=Path, default=ROOT / ".cache" / "peers")
     parser.add_argument("--out", type=Path, default=ROOT / ".cache" / "bench-peers")
+    parser.add_argument("--json", action="store_true", help="one JSON object in place of a table")
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
-    rows, absent = [], dict[str, str]()
+    data: dict[str, Any] = {}
     rounds = collect([OURS, *given.only], given.rounds, given.cache)
     for number, (samples, absent) in enumerate(rounds, 1):
         rows = rows_of(samples)  # an hour that is cut short leaves the rounds that were done
         data = {"benchmark": "peers", "rounds": number, "rows": rows, "absent": absent}
+        data["ratios"] = ratios_of(samples)
         (given.out / "results.json").write_text(json.dumps(data, indent=1) + "\n")
-        (given.out / "plot.svg").write_text(as_svg(rows))
-    print("\n".join([*as_table(rows), *verdicts(rows)]))
-    for name, why in absent.items():
+    if given.json:
+        print(json.dumps(data))
+        return 0
+    print("\n".join([*as_table(data["rows"]), *verdicts(data["rows"])]))
+    for name, why in data["absent"].items():
         print(f"not measured: {name}: {why}")
-    print(f"written: {given.out / 'results.json'} and plot.svg")
+    print(f"written: {given.out / 'results.json'}")
     return 0
 
 

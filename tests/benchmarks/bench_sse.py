@@ -1,9 +1,9 @@
 """Reading event streams: ours, httpx-sse and the decoder of the openai client, on the same bytes.
 
-Ratios of one run count, not seconds. The aim is at least the speed of the openai client. The last
+The aim is at least the speed of the openai client. The last
 rows are the peak memory of a response without end, read for 1 and for 16 times as long.
 
-    python tests/benchmarks/bench_sse.py [--times N] [--json]
+    python tests/benchmarks/bench_sse.py [--rounds N] [--json]
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from openai._streaming import SSEDecoder as OpenAIDecoder
 from curriculum.providers.scripted_answers import answer_events
 from curriculum.providers.scripted_handler import format_event
 from curriculum.providers.sse import MEGABYTE, SseLimits, read_events
+from tests.benchmarks.rounds import compare, in_turns, line_of, middle
 
 CHUNKS = (64, 1460, 65536)  # bytes: a few words, one packet, all that a socket gives at once
 SIZE = 4 * MEGABYTE
@@ -65,35 +66,32 @@ def stream(size: int) -> bytes:
     return whole * (size // len(whole))
 
 
-def best(work: Callable[[], object], times: int) -> float:
-    """Processor seconds of the fastest of several runs: others on the machine count little."""
-    taken = []
-    for _ in range(times):
-        began = time.process_time()
-        work()
-        taken.append(time.process_time() - began)
-    return min(taken)
-
-
-def measure_speed(times: int) -> list[dict[str, object]]:
+def measure_speed(rounds: int) -> tuple[list[dict[str, object]], list[dict[str, object]]]:
+    """(a row for each reader and size of chunks, the comparisons). Times are of the processor."""
     data = stream(SIZE)
-    rows: list[dict[str, object]] = []
+    rows, ratios = list[dict[str, object]](), list[dict[str, object]]()
     for size in CHUNKS:
         chunks = [data[at : at + size] for at in range(0, len(data), size)]
         counts = {name: read(chunks) for name, read in READERS.items()}
         assert len(set(counts.values())) == 1, counts
-        seconds = {name: best(partial(read, chunks), times) for name, read in READERS.items()}
-        for name, taken in seconds.items():
+        ways = {name: partial(read, chunks) for name, read in READERS.items()}
+        taken = in_turns(ways, rounds, clock=time.process_time)
+        for name, aim in (("openai client", 1.0), ("httpx-sse", None)):
+            what = f"SSE: chunks of {size:,} bytes"
+            ratios.append(compare(what, "ours", name, taken, aim, is_peer=True))
+        for name in READERS:
+            low, median, high = (seconds / counts[name] * 1e6 for seconds in middle(taken[name]))
             rows.append(
                 {
                     "reader": name,
                     "chunk_bytes": size,
-                    "us_per_event": taken / counts[name] * 1e6,
-                    "mb_per_s": len(data) / MEGABYTE / taken,
-                    "ratio": taken / seconds["ours"],
+                    "us_per_event": median,
+                    "low_us": low,
+                    "high_us": high,
+                    "mb_per_s": len(data) / MEGABYTE / (median * counts[name] / 1e6),
                 }
             )
-    return rows
+    return rows, ratios
 
 
 def endless(data: bytes, rounds: int) -> Iterator[bytes]:
@@ -116,18 +114,21 @@ def measure_memory() -> list[dict[str, object]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument("--times", type=int, default=5, help="runs of which the best counts")
+    parser.add_argument("--rounds", type=int, default=9)
     given = parser.parse_args()
-    speed, memory = measure_speed(given.times), measure_memory()
+    (speed, ratios), memory = measure_speed(given.rounds), measure_memory()
     if given.json:
-        print(json.dumps({"speed": speed, "memory": memory}))
+        print(json.dumps({"benchmark": "sse", "rows": speed, "memory": memory, "ratios": ratios}))
         return
-    print(f"{'reader':16}{'chunk':>8}{'µs/event':>10}{'MB/s':>8}{'ratio':>8}")
+    print(f"{'reader':16}{'chunk':>8}{'µs/event':>10}{'middle half':>16}{'MB/s':>8}")
     for row in speed:
+        spread = f"{row['low_us']:.2f} to {row['high_us']:.2f}"
         print(
-            f"{row['reader']:16}{row['chunk_bytes']:8}{row['us_per_event']:10.2f}"
-            f"{row['mb_per_s']:8.0f}{row['ratio']:8.2f}"
+            f"{row['reader']:16}{row['chunk_bytes']:8}{row['us_per_event']:10.2f}{spread:>16}"
+            f"{row['mb_per_s']:8.0f}"
         )
+    for found in ratios:
+        print(line_of(found))
     print(f"\n{'endless response, read':26}{'peak memory':>14}")
     for row in memory:
         print(f"{row['read_mb']:23.1f} MB{row['peak_kb']:11.0f} KB")

@@ -1,8 +1,8 @@
 """What the s01 demo costs as a whole process, against `python -c pass` of the same interpreter.
 
-Every round starts each way once, in turn; what counts is the ratio of the medians within this
-one run. The aim is at most 1.6. `-m` alone (a package with nothing in it) is shown as well: it
-is Python's own part. Bytecode is compiled first, as `make demo` does. Times in milliseconds.
+The aim is at most 1.6. `-m` alone (a package with nothing in it) is shown as well: it is Python's
+own part. Bytecode is compiled first, as `make demo` does. Times are of
+the processor, in milliseconds.
 
     python tests/benchmarks/bench_start.py [--rounds N] [--json]
 """
@@ -11,22 +11,31 @@ from __future__ import annotations
 
 import argparse
 import compileall
-import json
 import os
-import statistics
 import subprocess
 import sys
 import tempfile
-import time
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from tests.benchmarks.rounds import (  # noqa: E402
+    Taken,
+    compare,
+    cpu_seconds,
+    in_turns,
+    rows_of,
+    tell,
+)
+
 AIM = 1.6
 DEMO = "curriculum.lessons.s01_agent_loop.demo"
 
 
-def measure(rounds: int) -> list[dict[str, object]]:
-    """One row for each way: median and quartiles in ms, and the ratio to `pass`."""
+def measure(rounds: int) -> Taken:
+    """Seconds of each way in each round."""
     compileall.compile_dir(ROOT / "curriculum", quiet=2)
     with tempfile.TemporaryDirectory() as folder:
         empty = Path(folder, "a", "b", "c")
@@ -40,28 +49,19 @@ def measure(rounds: int) -> list[dict[str, object]]:
             "python -m, an empty module": (["-m", "a.b.c.demo"], folder),
             "python -m, the s01 demo": (["-m", DEMO], str(ROOT)),
         }
-        seconds: dict[str, list[float]] = {name: [] for name in ways}
-        for number in range(rounds + 3):
-            for name, (arguments, cwd) in ways.items():
-                start = time.perf_counter()
-                subprocess.run(
-                    [sys.executable, *arguments],
-                    cwd=cwd,
-                    env={k: v for k, v in os.environ.items() if not k.startswith("PYTHON")},
-                    stdout=subprocess.DEVNULL,
-                    check=True,
-                )
-                if number >= 3:  # the first rounds only warm up
-                    seconds[name].append(time.perf_counter() - start)
-    bare = statistics.median(seconds["python -c pass"])
-    rows: list[dict[str, object]] = []
-    for name, taken in seconds.items():
-        low, median, high = (1000 * cut for cut in statistics.quantiles(taken, n=4))
-        ratio = median / 1000 / bare
-        rows.append(
-            {"way": name, "median_ms": median, "low_ms": low, "high_ms": high, "ratio": ratio}
-        )
-    return rows
+        env = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
+        runs = {
+            name: partial(
+                subprocess.run,
+                [sys.executable, *arguments],
+                cwd=cwd,
+                env=env,
+                stdout=subprocess.DEVNULL,
+                check=True,
+            )
+            for name, (arguments, cwd) in ways.items()
+        }
+        return in_turns(runs, rounds, warm_up=3, clock=cpu_seconds)
 
 
 def main() -> int:
@@ -70,16 +70,9 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=100)
     parser.add_argument("--json", action="store_true", help="one JSON object in place of a table")
     options = parser.parse_args()
-    rows = measure(options.rounds)
-    if options.json:
-        print(json.dumps({"benchmark": "start", "aim": AIM, "rows": rows}))
-        return 0
-    for row in rows:
-        print(
-            f"{row['way']:<28} {row['median_ms']:6.1f} ms"
-            f"  ({row['low_ms']:.1f} to {row['high_ms']:.1f})  {row['ratio']:5.2f}"
-        )
-    print(f"aim: the demo at most {AIM}")
+    taken = measure(options.rounds)
+    ways = ("python -m, the s01 demo", "python -c pass")
+    tell("start", rows_of(taken), [compare("start: the s01 demo", *ways, taken, AIM)], options.json)
     return 0
 
 

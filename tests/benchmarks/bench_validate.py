@@ -1,10 +1,11 @@
-"""Validation against its parts, as ratios within one run, and memory against file size.
+"""Validation beside other validators of the same schema, and memory against file size.
 
-The file is many short sessions' worth of turns in one trace, written by the real recorder's
-writer. `orjson` is what any reader must pay at least; `jsonschema` is one reused validator over
-the same schema, by line, on a share of the file. Memory is the peak of a fresh process.
+The file is many turns in one trace. The others get each line of it and say whether it is a right
+event; ours also holds each line to strict JSON and the events to the rules between them. The limit
+is the fastest parser with the fastest validator, orjson and jsonschema-rs: the aim is at most 1.3
+times as long. The slow ones are given a short file. Memory is the peak of a fresh process.
 
-    python tests/benchmarks/bench_validate.py [--json] [--long]
+    python tests/benchmarks/bench_validate.py [--rounds N] [--json] [--long]
 """
 
 from __future__ import annotations
@@ -16,22 +17,27 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
 import orjson  # noqa: E402
-from jsonschema import Draft202012Validator  # noqa: E402
 
 from curriculum.core.trace import format_timestamp  # noqa: E402
 from curriculum.trace.codes import Verdict  # noqa: E402
-from curriculum.trace.engines import make_engine  # noqa: E402
-from curriculum.trace.schema import load_schema  # noqa: E402
+from curriculum.trace.engines import Engine, make_engine  # noqa: E402
 from curriculum.trace.validate import validate  # noqa: E402
+from tests.benchmarks.rounds import compare, in_turns, line_of, middle  # noqa: E402
+from tests.benchmarks.validators import PEERS, mutants  # noqa: E402
 from tests.trace import story  # noqa: E402
 
 MEGABYTE = 1_000_000
+AIM = 1.3
+OURS, PLAIN, PARSED = "ours", "ours on jsonschema alone", "orjson.loads alone"
+LIMIT, REFERENCE = "orjson + jsonschema-rs", "orjson + jsonschema"
+SLOW = (PLAIN, REFERENCE, "orjson + fastjsonschema")
 PEAK = """
 import resource, sys
 from curriculum.trace.__main__ import main
@@ -104,55 +110,53 @@ def write_trace(path: Path, size: int, ids: Callable[[int], str]) -> int:
     return sequence
 
 
-def best(work: Callable[[], object], times: int) -> float:
-    """Processor seconds of the fastest of several runs: others on the machine count little."""
-    taken = []
-    for _ in range(times):
-        began = time.process_time()
-        work()
-        taken.append(time.process_time() - began)
-    return min(taken)
-
-
-def check(path: Path, engine: str) -> None:
+def check(path: Path, engine: Engine) -> None:
     with path.open("rb") as file:
-        report = validate(file.read, make_engine(engine))
+        report = validate(file.read, engine)
     assert report.verdict == Verdict.COMPLETE, report.findings[:3]
 
 
-def measure_speed(folder: Path, times: int) -> list[dict[str, object]]:
-    """Seconds an event of each way, and how they compare with validation on the fast path."""
-    path = folder / "speed.jsonl"
-    events = write_trace(path, 20 * MEGABYTE, lambda index: f"event-{index + 1}")
-    lines = path.read_bytes().splitlines()
-    share = lines[: len(lines) // 40]
-    reused = Draft202012Validator(load_schema())
-    small = folder / "small.jsonl"
-    few = write_trace(small, MEGABYTE // 2, lambda index: f"event-{index + 1}")
+def measure_speed(
+    folder: Path, rounds: int
+) -> tuple[list[dict[str, object]], list[dict[str, object]]]:
+    """(a row for each way, the comparisons). Times are of the processor, for each event."""
+    fast, slow = folder / "fast.jsonl", folder / "slow.jsonl"
+    ids = "event-{}".format
+    events = {fast: write_trace(fast, 8 * MEGABYTE, ids), slow: write_trace(slow, 150_000, ids)}
+    peers = {name: make() for name, make in PEERS.items()}
+    kinds = {event["type"]: event for event in map(orjson.loads, slow.open("rb"))}
+    wrong = [line for line in mutants(kinds.values()) if not peers[REFERENCE](line)]
 
-    def each_parsed() -> None:
-        for line in lines:
-            orjson.loads(line)
+    def each_of(is_valid: Callable[[bytes], object], path: Path) -> Callable[[], object]:
+        def run() -> None:
+            with path.open("rb") as file:
+                assert all(map(is_valid, file)), "a right event was refused"
 
-    def each_valid() -> None:
-        assert all(reused.is_valid(orjson.loads(line)) for line in share)
+        return run
 
-    ways = [
-        ("validate, fast", best(lambda: check(path, "fast"), times) / events),
-        ("orjson.loads alone", best(each_parsed, times) / events),
-        ("validate, plain", best(lambda: check(small, "plain"), 1) / few),
-        ("jsonschema reused, shape only", best(each_valid, 1) / len(share)),
-    ]
-    ours = ways[0][1]
-    return [
-        {
-            "what": what,
-            "us_per_event": taken * 1e6,
-            "events_per_s": 1 / taken,
-            "ratio": taken / ours,
-        }
-        for what, taken in ways
-    ]
+    files = {name: slow if name in SLOW else fast for name in (OURS, PLAIN, PARSED, *PEERS)}
+    ways = {
+        OURS: partial(check, fast, make_engine("fast")),
+        PLAIN: partial(check, slow, make_engine("plain")),
+        PARSED: each_of(orjson.loads, fast),
+        **{name: each_of(is_valid, files[name]) for name, is_valid in peers.items()},
+    }
+    taken = {
+        name: [seconds / events[files[name]] for seconds in found]
+        for name, found in in_turns(ways, rounds, warm_up=1, clock=time.process_time).items()
+    }
+    ratios = []
+    for name, is_valid in peers.items():
+        missed = sum(map(is_valid, wrong))
+        note = "checks no rule between events"
+        note += f", lets {missed} of {len(wrong)} wrong events pass" if missed else ""
+        aim = AIM if name == LIMIT else None
+        ratios.append(compare("validation: an event", OURS, name, taken, aim, note, is_peer=True))
+    rows = []
+    for name, found in taken.items():
+        low, median, high = (1e6 * seconds for seconds in middle(found))
+        rows.append({"what": name, "us_per_event": median, "low_us": low, "high_us": high})
+    return rows, ratios
 
 
 def measure_memory(folder: Path, sizes: Iterable[int]) -> list[dict[str, object]]:
@@ -186,22 +190,24 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--long", action="store_true", help="also a file of 1 GB")
-    parser.add_argument("--times", type=int, default=3, help="runs of which the best counts")
+    parser.add_argument("--rounds", type=int, default=11)
     given = parser.parse_args()
     sizes = [10 * MEGABYTE, 200 * MEGABYTE] + [1000 * MEGABYTE] * given.long
     with tempfile.TemporaryDirectory() as name:
         # Memory first: a process starts out with the peak of the one that it was forked from.
         memory = measure_memory(Path(name), sizes)
-        speed = measure_speed(Path(name), given.times)
+        speed, ratios = measure_speed(Path(name), given.rounds)
     if given.json:
-        print(json.dumps({"speed": speed, "memory": memory}))
+        found = {"rows": speed, "memory": memory, "ratios": ratios}
+        print(json.dumps({"benchmark": "validate", **found}))
         return
-    print(f"{'one core':32}{'µs/event':>10}{'events/s':>12}{'ratio':>8}")
+    print(f"{'one core':32}{'µs/event':>10}{'middle half':>18}{'events/s':>12}")
     for row in speed:
-        print(
-            f"{row['what']:32}{row['us_per_event']:10.2f}{row['events_per_s']:12,.0f}"
-            f"{row['ratio']:8.2f}"
-        )
+        spread = f"{row['low_us']:.2f} to {row['high_us']:.2f}"
+        rate = 1e6 / row["us_per_event"]
+        print(f"{row['what']:32}{row['us_per_event']:10.2f}{spread:>18}{rate:12,.0f}")
+    for found in ratios:
+        print(line_of(found))
     print(f"\n{'ids':10}{'file':>10}{'peak memory':>14}{'seconds':>10}")
     for row in memory:
         sizes_shown = f"{row['file_mb']:7.0f} MB{row['peak_mb']:11.0f} MB"

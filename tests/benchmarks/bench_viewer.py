@@ -30,6 +30,7 @@ from playwright.sync_api import Browser, Page, sync_playwright  # noqa: E402
 from curriculum.trace.engines import make_engine  # noqa: E402
 from curriculum.trace.events import open_events  # noqa: E402
 from curriculum.trace.viewer.build import write_page  # noqa: E402
+from tests.benchmarks.rounds import compare  # noqa: E402
 from tests.trace_viewer.long_trace import write_long_trace  # noqa: E402
 
 SIZES = (1_000, 10_000, 100_000)
@@ -111,7 +112,7 @@ def measure(folder: Path, times: int) -> list[dict[str, float]]:
             row = {key: statistics.median(one[key] for one in looks) for key in looks[0]}
             megabytes = page.stat().st_size / 1e6
             table.append(
-                {"events": size, "page_mb": megabytes, "build_to_read": written / read, **row}
+                {"events": size, "page_mb": megabytes, "build_s": written, "read_s": read, **row}
             )
         browser.close()
     return table
@@ -129,7 +130,10 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         table = measure(Path(folder), given.times)
     if given.json:
-        print(json.dumps({"benchmark": "viewer", "rows": table}))
+        taken = {name: [row[name] for row in table[-1:]] for name in ("build_s", "read_s")}
+        ratio = compare("viewer: page of 100,000 events", "build_s", "read_s", taken)
+        ratio["against"] = "reading them"
+        print(json.dumps({"benchmark": "viewer", "rows": table, "ratios": [ratio]}))
         return 0
     for key in table[0]:
         values = "".join(f"{row[key]:>12,.1f}" for row in table)
