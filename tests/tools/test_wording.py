@@ -157,6 +157,32 @@ def test_a_limit_below_the_least_that_makes_sense_is_refused() -> None:
         bash_in("x")
 
 
+def test_unless_told_otherwise_the_bounds_are_these(tmp_path: Path) -> None:
+    shown = ReadFile(str(tmp_path)).prepare('{"path": "f"}').display
+    assert shown == {"path": "f", "directory": str(tmp_path), "limit_bytes": 65_536}
+    editor = EditFile(str(tmp_path))
+    assert f"below {tmp_path}. " in editor.definition.description
+    assert "Files of at most 1048576 bytes" in editor.definition.description
+    edit = editor.prepare('{"path": "f", "old": "x", "new": "y"}')
+    assert edit.display["directory"] == str(tmp_path)
+    display = Bash(str(tmp_path), {}).prepare(arguments("ls")).display
+    assert (display["timeout_seconds"], display["output_limit_bytes"]) == (30, 65_536)
+
+
+def test_a_text_that_stands_there_more_than_twice_is_counted(tmp_path: Path) -> None:
+    (tmp_path / "f").write_text("ab ab ab")
+    editor = EditFile(str(tmp_path))
+    prepared = editor.prepare('{"path": "f", "old": "ab", "new": "c"}')
+    assert editor.execute(prepared, running_call()).output == (
+        "nothing was changed: old stands in the file 3 times; name more around it"
+    )
+
+
+def test_of_several_nul_bytes_the_first_is_named(tmp_path: Path) -> None:
+    (tmp_path / "f").write_bytes(b"a\0b\0")
+    assert outputs(tmp_path, "f") == ["it is not text: a NUL byte at offset 1"] * 2
+
+
 def outputs(root: Path, path: str) -> list[str]:
     """What both file tools say of a path that they cannot use, without their first words."""
     said = []
