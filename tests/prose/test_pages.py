@@ -121,6 +121,15 @@ def test_a_lesson_says_how_long_it_takes_to_read(path: Path) -> None:
     assert abs(minutes - words / 180) <= 5
 
 
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_readme_names_every_lesson_and_chapter(language: str) -> None:
+    readme = Page.read(ROOT / ("README.md" if language == "en" else "README.zh.md"))
+    pages = {path.name for path in (ROOT / "lessons" / language).glob("*.md")}
+    prefix = f"lessons/{language}/"
+    linked = {link.text.removeprefix(prefix) for link in readme.links if prefix in link.text}
+    assert linked == pages
+
+
 def test_sections_that_a_grader_points_to_exist() -> None:
     known = {english for english, _ in SECTIONS}
     graders = sorted((ROOT / "curriculum" / "grading").glob("*.py"))
