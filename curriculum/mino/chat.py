@@ -37,8 +37,9 @@ HELP = """\
 /quit      leave; so does Ctrl+D
 Ctrl+C     ends the turn and the command that runs; once more leaves
 A command that you approve has all your permissions; there is no sandbox.
-It can open this terminal by its path. What it leaves running on purpose
-mino cannot always stop; a note then says so."""
+It can open this terminal by its path. What it leaves running is stopped when
+it ends, on Linux also what has left its session; elsewhere that goes on. What
+it starts through a service (cron, docker) goes on everywhere."""
 
 
 class Chat:

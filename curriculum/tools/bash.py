@@ -2,8 +2,9 @@
 
 What is shown for approval is what runs: the command byte for byte, in the directory and with the
 environment captured when the tool was made. Bounded means time, output and waiting; it does not
-mean safe. The command has the account's permissions, may use any memory and CPU it can get, and a
-process that leaves the session can outlive it. Nothing of this is a sandbox.
+mean safe. The command has the account's permissions, may use any memory and CPU it can get, and may
+have a service (cron, docker) run what outlives it; where the system is not Linux, so does a process
+that leaves the session. Nothing of this is a sandbox.
 """
 
 from __future__ import annotations

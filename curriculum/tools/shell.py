@@ -2,8 +2,8 @@
 
 The shell is a session of its own with /dev/null as its input, so it reaches neither the terminal
 nor the next line that the user types. End of output is not exit and exit is not end of output:
-both are watched. Once `finish` has returned the shell is reaped, its session is swept and no
-descriptor is left open.
+both are watched. Once `finish` has returned the shell is reaped, its session is swept, its orphans
+are stopped and no descriptor is left open.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from curriculum.tools.bounds import (
     Ending,
 )
 from curriculum.tools.capture import STREAMS
+from curriculum.tools.orphans import Orphans
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,9 +48,11 @@ class Shell:
         # Our copies of the write ends stay open until the shell has exited: otherwise each pipe
         # that it closes on its way out would wake us up once more.
         self._writers: list[int] = []
+        self._orphans = Orphans()
         try:
             self._process = self._start(launch)
         except BaseException:
+            self._orphans.close()
             self._close(self._writers)
             self._close(self._fds)
             raise
@@ -165,8 +168,11 @@ class Shell:
                 self._stop()
         if self._fds:
             self._close(self._writers)
-            if self._reaped and not survivors.session_is_empty(self._pid, self._fds[0]):
-                self._stop_leftovers()
+            if self._reaped and not self._orphans.are_impossible():
+                if not survivors.session_is_empty(self._pid, self._fds[0]):
+                    self._stop_leftovers()
+                self._stop_orphans()
+            self._orphans.close()
             self._drain(0.0 if cause == "exit" and not self._stopped else INHERITED_PIPE_SECONDS)
             self._close(self._fds)
         if cause == "exit" and self._capture.overflowed:
@@ -194,6 +200,11 @@ class Shell:
         self._stopped = bool(members) or (killed and not survivors.can_look())
         if not survivors.sweep(self._pid, members):
             self._escaped = True
+
+    def _stop_orphans(self) -> None:
+        was_running, is_running = self._orphans.stop(self._pid)
+        self._stopped = self._stopped or was_running
+        self._escaped = self._escaped or is_running
 
     def _drain(self, seconds: float) -> None:
         """Take what the stopped processes left in the pipes. Who still holds one has escaped."""

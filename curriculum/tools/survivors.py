@@ -3,8 +3,7 @@
 A process group is not enough: `set -m` jobs have groups of their own. So the members of the
 shell's session and the descendants of its leader are read from /proc *before* the first signal,
 while parentage still tells. Two limits: a process that starts its own session and outlives its
-parent is found only by the pipe it holds, and where there is no /proc (macOS) only the group is
-stopped.
+parent is the work of `orphans`, and where there is no /proc (macOS) only the group is stopped.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ import time
 from curriculum.core.values import value
 
 # Doubling from 1 ms: about a second in all for killed processes to be gone.
-_PAUSES = tuple(0.001 * 2**step for step in range(10))
+PAUSES = tuple(0.001 * 2**step for step in range(10))
 
 
 @value
@@ -115,7 +114,7 @@ def kill(member: Member) -> None:
 def sweep(session: int, members: list[Member]) -> bool:
     """Kill `members` and whoever else is found, until nobody is. False if somebody stays."""
     seen = {member.pid: member for member in members}
-    for pause in _PAUSES:
+    for pause in PAUSES:
         for member in seen.values():
             kill(member)
         again = {member.pid: member for member in snapshot(session)}

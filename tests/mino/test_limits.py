@@ -410,7 +410,7 @@ def test_an_edit_is_always_asked_about_with_its_escaped_diff(desk: Desk, trace: 
         shown = squeezed(person.asked())
         assert squeezed('File: "a.txt"') in shown
         assert squeezed('Change: "- two\\n+ t\\x1b[2Jwo\\n+ Approve\\u202e\\n"') in shown
-        assert "hiddencharacters" in shown
+        assert "charactersshownasescapes" in shown
         person.answer("n")
         person.asked(times=2)
         assert file.read_text() == "one\ntwo\n"

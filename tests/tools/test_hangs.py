@@ -54,7 +54,7 @@ def test_a1_a_background_child_does_not_hold_up_the_result(
     assert all(is_gone(pid) for pid in read_pids(pids))
 
 
-def test_a2_a_survivor_outside_the_session_is_reported(tmp_path: Path, pids: Path) -> None:
+def test_a2_what_left_the_session_is_stopped_and_told(tmp_path: Path, pids: Path) -> None:
     command = (
         f"setsid bash -c 'echo $$ >{pids}; exec sleep 60' & echo hi\n"
         f"until [ -s {pids} ]; do sleep 0.01; done"
@@ -63,8 +63,9 @@ def test_a2_a_survivor_outside_the_session_is_reported(tmp_path: Path, pids: Pat
     assert (result.status, result.exit_code, result.output) == ("completed", 0, "hi\n")
     assert seconds < SOON
     assert HELD in said(result)
-    assert SURVIVED in said(result)
-    assert not is_gone(read_pids(pids)[0])
+    assert KILLED in said(result)
+    assert SURVIVED not in said(result)
+    assert is_gone(read_pids(pids)[0])
 
 
 def test_a3_a_process_substitution_does_not_hold_up_the_result(tmp_path: Path) -> None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import select
 import signal
 import subprocess
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -121,10 +124,93 @@ def test_b3_what_stays_in_the_session_is_stopped_when_the_shell_exits(
     assert sleepers() == []
 
 
-def test_b3_a_daemon_of_its_own_session_is_reported(tmp_path: Path, pids: Path) -> None:
-    result = execute(bash_in(tmp_path), f"setsid -f bash -c 'echo $$ >{pids}; exec sleep {LONG}'")
-    assert result.status == "completed"
+DAEMONS = [
+    "setsid -f bash -c 'PID; exec SLEEP'",
+    "setsid -f bash -c 'PID; exec SLEEP' >/dev/null 2>&1 </dev/null",
+    "(setsid bash -c 'PID; (setsid bash -c \"PID; exec SLEEP\" &) ; exec SLEEP' >/dev/null 2>&1 &)",
+    "setsid -f bash -c 'trap \"\" HUP TERM; PID; while :; do SLEEP & wait; done' >/dev/null 2>&1",
+]
+
+
+@pytest.mark.parametrize("daemon", DAEMONS)
+@pytest.mark.parametrize("ending", ["exit", "timeout", "cancelled"])
+def test_b3_a_daemon_that_closed_its_pipes_is_stopped_and_told(
+    daemon: str, ending: str, tmp_path: Path, pids: Path
+) -> None:
+    """It has left the group and the session, and its parent is gone: only Linux still knows it."""
+    count = daemon.count("PID")
+    start = daemon.replace("PID", f"echo $$ >>{pids}").replace("SLEEP", f"sleep {LONG}")
+    wait = f"until [ -e {pids} ] && [ $(wc -l <{pids}) = {count} ]; do sleep 0.01; done"
+    cancel = CancelToken()
+
+    def is_there() -> bool:
+        there = pids.exists() and len(read_pids(pids)) == count
+        if there and ending == "cancelled":
+            cancel.cancel("user")
+        return there and ending == "timeout"
+
+    command = f"{start}\n{wait}" + ("" if ending == "exit" else f"; sleep {LONG}")
+    result = execute(bash_in(tmp_path, now=time_is_up(is_there)), command, running_call(cancel))
+    wanted = ("completed", None) if ending == "exit" else ("failed", ending)
+    assert (result.status, result.reason) == wanted
+    assert KILLED in said(result)
+    assert SURVIVED not in said(result)
+    assert all(is_gone(pid) for pid in read_pids(pids))
+    assert sleepers() == []
+    assert zombie_children() == []
+
+
+def test_children_that_are_not_of_the_command_are_left_alone(tmp_path: Path) -> None:
+    """Neither those of before, nor those that other threads start, which may have ended."""
+    others: list[subprocess.Popen[bytes]] = []
+    is_over = threading.Event()
+
+    def start(own_session: bool) -> None:
+        others.append(subprocess.Popen(["sleep", str(LONG)], start_new_session=own_session))
+        (tmp_path / f"started{len(others)}").touch()
+
+    def start_and_end() -> None:
+        start(own_session=False)
+
+    def start_and_stay() -> None:
+        ending.start()
+        ending.join()
+        start(own_session=True)
+        is_over.wait()
+
+    ending, staying = (
+        threading.Thread(target=start_and_end),
+        threading.Thread(target=start_and_stay),
+    )
+    daemon = f"setsid -f bash -c 'touch daemon; exec sleep {LONG}' >/dev/null 2>&1"
+    command = f"echo ready; {daemon}; until [ -e started3 -a -e daemon ]; do sleep 0.01; done"
+    try:
+        start(own_session=True)
+        bash = bash_in(tmp_path, live=True)
+        result = execute(bash, command, running_call(show=lambda stream, text: staying.start()))
+        assert KILLED in said(result)
+        assert [other.poll() for other in others] == [None] * 3
+        assert sorted(sleepers()) == sorted(other.pid for other in others)
+    finally:
+        is_over.set()
+        for other in others:
+            other.kill()
+            other.wait()
+
+
+def test_outside_the_first_thread_a_daemon_is_told_by_its_pipe(tmp_path: Path, pids: Path) -> None:
+    command = f"setsid -f bash -c 'echo $$ >{pids}; exec sleep {LONG}'"
+    with ThreadPoolExecutor(1) as pool:
+        result = pool.submit(execute, bash_in(tmp_path), command).result()
     assert SURVIVED in said(result)
+    os.kill(read_pids(pids)[0], signal.SIGKILL)
+
+
+def test_after_a_run_orphans_go_to_whom_they_went_before(tmp_path: Path) -> None:
+    subreaper = ctypes.c_int(-1)
+    execute(bash_in(tmp_path), "true")
+    assert ctypes.CDLL(None).prctl(37, ctypes.byref(subreaper), 0, 0, 0) == 0
+    assert subreaper.value == 0
 
 
 def test_b4_the_snapshot_is_taken_before_the_first_signal(
@@ -267,7 +353,7 @@ def test_a_sweep_finds_whoever_came_after_the_snapshot() -> None:
 
 def test_a_sweep_that_cannot_kill_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(survivors, "kill", lambda member: None)
-    monkeypatch.setattr(survivors, "_PAUSES", (0.0, 0.0))
+    monkeypatch.setattr(survivors, "PAUSES", (0.0, 0.0))
     with subprocess.Popen(["sleep", str(LONG)], start_new_session=True) as stubborn:
         assert survivors.sweep(stubborn.pid, survivors.snapshot(stubborn.pid)) is False
         stubborn.kill()
