@@ -72,7 +72,8 @@ def follow(facts: Facts, event: str, records: Sequence[str]) -> Facts:
     """The facts after `event`, with `records` written. Raises Broken with the rule they break."""
     if event in CANCELS and not facts.asked:
         facts = replace(facts, asked=CANCELS[event])
-    if event == "answer with a call" and not facts.asked and "tool.call" not in records:
+    is_taken = not facts.asked or "model.response completed" in records
+    if event == "answer with a call" and is_taken and "tool.call" not in records:
         raise Broken("an answer that asks for a tool has to record tool.call")
     for record in records:
         if facts.stopped:

@@ -56,7 +56,9 @@ class ShownModel:
         counted = sum(map(self._counter.cost, messages))
         # What was counted too low or too high makes later requests fit, or not.
         usage = Usage(counted * self._rng.choice([5, 10, 25]) // 10, 1)
-        yield ModelTurn(f"said {self._rng.randrange(1000)}", tuple(calls), usage=usage)
+        said = self._rng.choice(["", "said", " said \n"])
+        text = f"{said}{self._rng.randrange(1000)}" if said else ""
+        yield ModelTurn(text, tuple(calls), usage=usage)
 
 
 class Look:

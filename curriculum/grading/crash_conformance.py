@@ -20,7 +20,7 @@ from curriculum.grading.crash_runs import Death, deaths, run_and_die
 from curriculum.grading.killed_process import Tell, die, run_child
 from curriculum.grading.mistakes import collect, mistake, quote
 from curriculum.grading.scratch import scratch
-from curriculum.grading.session_records import conversation
+from curriculum.grading.session_records import batch, conversation
 from curriculum.grading.session_replay import Shown, expected, one_of, same, shown
 from curriculum.grading.store_under_test import LineKiller, StoreUnderTest
 
@@ -29,6 +29,11 @@ __unittest = True
 STEPS = 's06, "Step by step"'
 INVARIANTS = 's06, "Invariants"'
 Spot = TypeVar("Spot")
+TURN = (
+    Record("user_input", "turn-x", {"content": "go on"}),
+    Record("model_response", "turn-x", {"content": "yes", "tool_calls": []}),
+    Record("turn_end", "turn-x", {"status": "completed"}),
+)
 MOST_SPOTS = 40  # of one kind in one check; they are spread evenly over all there are
 
 
@@ -93,6 +98,20 @@ class _Checks:
                 what = f"after {size} records"
                 same(expected(records[:size]), self._reopen(folder, what), what)
 
+        def go_on(tell: Tell) -> None:
+            store = self._under_test.open(folder)
+            before = shown(store.messages)
+            for record in TURN:
+                store.append(record)
+            tell(shown(store.messages) == before)
+            die()
+
+        with scratch() as folder:
+            self._append(folder, records)
+            if run_child(go_on, "append", STEPS).told != (True,):
+                wanted = "messages of the turns that had ended when the store was opened"
+                raise mistake(wanted, "a turn that came later is among them", STEPS)
+
     def save_points(self) -> None:
         """Real runs, killed before and after every record and right after the tool has acted."""
         for calls in (1, 2, 3):
@@ -124,19 +143,13 @@ class _Checks:
 
     def acknowledgement(self) -> None:
         """An unknown outcome stands in the way until it is acknowledged, and then never again."""
-        records = conversation(random.Random(1))
-        size = next(n for n, record in enumerate(records, 1) if record.kind == "tool_start")
-        more = [
-            Record("user_input", "turn-x", {"content": "go on"}),
-            Record("model_response", "turn-x", {"content": "yes", "tool_calls": []}),
-            Record("turn_end", "turn-x", {"status": "completed"}),
-        ]
-        call_id = str(records[size - 1].data["call_id"])
+        records = batch(2)
+        unknown = [str(record.data["call_id"]) for record in records[-2:]]
 
         def refused(tell: Tell) -> None:
             store = self._under_test.open(folder)
             try:
-                store.append(more[0])
+                store.append(TURN[0])
             except JournalError:
                 tell(list(store.unacknowledged))
             else:
@@ -145,25 +158,28 @@ class _Checks:
 
         def acknowledge(tell: Tell) -> None:
             store = self._under_test.open(folder)
-            store.acknowledge(call_id)
+            store.acknowledge(unknown[0])
             tell(list(store.unacknowledged))
             die()
 
         with scratch() as folder:
-            self._append(folder, records[:size])
-            what = "after a start without a result"
-            for _ in range(2):
-                told = run_child(refused, "append", STEPS).told[0]
-                if told != [call_id]:
-                    wanted = f"{what} a user_input to be refused while {call_id} is unknown"
-                    saw = "it was taken" if told == "taken" else f"unacknowledged: {told}"
-                    raise mistake(wanted, saw, INVARIANTS)
-            told = run_child(acknowledge, "acknowledge", STEPS).told[0]
-            if told != []:
-                raise mistake("no unknown outcome once it is acknowledged", quote(told), STEPS)
-            self._append(folder, more)
-            what = "after an acknowledgement and one more turn"
-            same(expected(records[:size], more), self._reopen(folder, what), what)
+            self._append(folder, records)
+            what = "after two starts without a result"
+            while unknown:
+                for _ in range(2):
+                    told = run_child(refused, "append", STEPS).told[0]
+                    if told != unknown:
+                        wanted = f"{what} a user_input to be refused while {unknown} are unknown"
+                        saw = "it was taken" if told == "taken" else f"unacknowledged: {told}"
+                        raise mistake(wanted, saw, INVARIANTS)
+                told = run_child(acknowledge, "acknowledge", STEPS).told[0]
+                del unknown[0]
+                if told != unknown:
+                    wanted = f"once one is acknowledged, {unknown} to be unknown"
+                    raise mistake(wanted, quote(told), STEPS)
+            self._append(folder, TURN)
+            what = "after two acknowledgements and one more turn"
+            same(expected(records, TURN), self._reopen(folder, what), what)
 
     def between_lines(self) -> None:
         """Killed at one line of the store's code after the other, while it keeps a record."""

@@ -107,7 +107,11 @@ def _check_near_misses(make: Make, listed: list[str]) -> None:
             asked = "ran" if tried.ran else f"was asked about {len(person.requests)} times"
             expected = f"{command!r} to be asked about once: listed is {listed}"
             raise mistake(expected, f"it {asked}", INVARIANTS)
-    for tool, at, why in (("zsh", "/", "another tool"), ("bash", "/usr", "another directory")):
+    for tool, at, why in (
+        ("zsh", "/", "another tool"),
+        ("bash", "/usr", "another directory"),
+        ("bash", "/usr/..", "the directory, spelt in another way"),
+    ):
         person = Script([NO])
         tried = _try(make([one], "/", person), [one], tool, at).complete()
         if tried.ran or len(person.requests) != 1:
@@ -182,10 +186,16 @@ def _check_remembers_nothing(make: Make) -> None:
 
 
 def _check_alone(make: Make) -> None:
+    for listed in (["ls"], []):
+        _check_denial(_try(make(listed, "/"), ["make"]).complete())
     tried = _try(make(["ls"], "/"), ["ls", "make"]).complete()
     if tried.ran != ["ls"] or tried.statuses != ["completed", "denied"]:
         expected = "without an otherwise: 'ls' to run, 'make' to be denied"
         raise mistake(expected, f"{list(tried.ran)} ran, results {tried.statuses}", STEPS)
+    _check_denial(tried)
+
+
+def _check_denial(tried: Tried) -> None:
     no = tried.decisions[-1]
     if no.actor != {"kind": "policy", "id": "exact-commands"} or not no.payload.get("rationale"):
         expected = "a denial by the policy exact-commands, with its cause"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from curriculum.core.errors import TransientModelError
 from curriculum.core.loop import AgentRunner
-from curriculum.core.messages import ModelTurn
+from curriculum.core.messages import Message, ModelTurn, ToolCall, Usage
 from curriculum.core.model import Model, ScriptedModel, StreamingModel
 from curriculum.grading.mistakes import attempt, mistake, quote, raise_findings
 from curriculum.grading.stream_under_test import (
@@ -61,6 +61,7 @@ def grade_masked_stream(masked_stream: MaskWith) -> None:
         ([key, other], f"a {other} b {key} c {key}-"),
         ([other, key], f"{other[:-1]} {other}"),
         (["aab"], "aaaab aab"),
+        ([" a ", "b\n"], "a  a b\nb a"),
         (["\u4e16\u754c\U0001f600"], f"\u4e16\u4e16\u754c\U0001f600 \u754c{key}"),
     ]
     with attempt("MaskedStream", GUARD):
@@ -70,6 +71,7 @@ def grade_masked_stream(masked_stream: MaskWith) -> None:
                 _check_masked(wrap(secrets), secrets, pieces)
         _check_dropped(wrap([key]), key)
         _check_promptly(wrap([key]), key)
+        _check_turn(wrap([key]), key)
         _check_trace(wrap([key]), key, rng)
 
 
@@ -115,6 +117,28 @@ def _check_promptly(wrap: Wrap, key: str) -> None:
 
     text = "Nothing of this is a secret. " * 4
     watch_stream(wrap(Source([Streamed(tuple(text))], promptly)), each=keep)
+
+
+def _check_turn(wrap: Wrap, key: str) -> None:
+    """All that the turn holds beside its text stays, and the secret stays in none of it."""
+    calls = (ToolCall("c1", "fiction", "{}"),)
+    for usage, stop in ((Usage(3, 4), False), (None, True)):
+        given = ModelTurn(
+            chunks=("so ", key[:3], key[3:]),
+            tool_calls=calls[: not stop],
+            stop=stop,
+            usage=usage,
+            opaque=[{"own": [1]}],
+        )
+        *_, turn = wrap(ScriptedModel([given])).stream((Message("user", "go"),), ())
+        if not isinstance(turn, ModelTurn):
+            raise mistake("a ModelTurn at the end of the stream", quote(turn), INVARIANTS)
+        if key in "".join(turn.chunks):
+            raise mistake("chunks without the secret", quote(turn.chunks), INVARIANTS)
+        for name in ("tool_calls", "usage", "stop", "opaque"):
+            if getattr(turn, name) != getattr(given, name):
+                expected = f"{name} to stay as it was, {quote(getattr(given, name))}"
+                raise mistake(expected, quote(getattr(turn, name)), INVARIANTS)
 
 
 def _check_trace(wrap: Wrap, key: str, rng: random.Random) -> None:

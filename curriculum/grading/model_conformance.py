@@ -18,7 +18,7 @@ from curriculum.core.messages import Message, ModelTurn, ToolCall
 from curriculum.core.tools import ToolBox
 from curriculum.core.trace import to_json
 from curriculum.grading.mistakes import collect, mistake, quote
-from curriculum.grading.model_expectations import DEEP, LOOKS, ask, cannot_answer
+from curriculum.grading.model_expectations import DEEP, LOOKS, ask, cannot_answer, raw_call
 from curriculum.grading.model_under_test import Answer, Echo, Failure, ModelUnderTest, Sent
 
 __unittest = True
@@ -82,12 +82,7 @@ class _Checks:
         return f" {self._word()} \u00fc\u4e16\U0001f600\n\n{self._word()} "
 
     def _call(self) -> ToolCall:
-        """Arguments as a model writes them: spacing and key order are its own; not always JSON."""
-        key, val = self._word("z"), self._word("v")
-        raw = self._rng.choice(
-            [f'{{"{key}":  "{val}", "a":1}}', f'{{"{key}": "{val}"', f'{{"a":1.0,"a":"{val}"}}']
-        )
-        return ToolCall(self._word("id"), self._rng.choice(["look", "write"]), raw)
+        return raw_call(self._rng, self._word)
 
     def _ask(self, answer: Answer | Failure, *messages: Message) -> ModelTurn:
         return ask(self._under_test.build([answer]), messages or (Message("user", self._text()),))
@@ -102,9 +97,8 @@ class _Checks:
         for _ in range(3):
             text = self._text()
             turn = self._ask(Answer(text))
-            self._same(
-                text, turn.resolved_content, "the text of the answer, character by character"
-            )
+            what = "the text of the answer, character by character"
+            self._same(text, turn.resolved_content, what)
             self._same((), turn.tool_calls, "no calls in an answer of text only")
 
     def empty_text(self) -> None:
@@ -146,6 +140,7 @@ class _Checks:
     def results(self) -> None:
         calls = tuple(self._call() for _ in range(3))
         results = {call.call_id: f'{{"output":"{self._word()}"}}' for call in calls}
+        results[calls[1].call_id] = ""
         messages = [
             Message("user", "go"),
             Message("assistant", self._text(), calls),
@@ -163,9 +158,8 @@ class _Checks:
         self._ask(Answer("ok"), Message("system", prompt), Message("user", "hi"))
         sent = self._last_sent()
         self._same(prompt, sent.system, "the system prompt where the provider looks for it")
-        self._same(
-            ["user"], [entry.role for entry in sent.entries], "only the user's entry beside it"
-        )
+        roles = [entry.role for entry in sent.entries]
+        self._same(["user"], roles, "only the user's entry beside it")
         self._ask(Answer("ok"), Message("user", "hi"))
         self._same("", self._last_sent().system, "no system prompt where none was given")
 
@@ -295,6 +289,5 @@ class _Checks:
             raise mistake("a run of two requests that completes", f"{result.error!r}", self.look)
         self._same(word, result.final_text, "the final text of the run")
         roles = [message.role for message in result.messages]
-        self._same(
-            ["system", "user", "assistant", "tool", "assistant"], roles, "the messages' roles"
-        )
+        wanted = ["system", "user", "assistant", "tool", "assistant"]
+        self._same(wanted, roles, "the messages' roles")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import random
+from collections.abc import Callable, Sequence
 
-from curriculum.core.messages import Message, ModelTurn
+from curriculum.core.messages import Message, ModelTurn, ToolCall
 from curriculum.core.model import Model, StreamingModel, stream_turn
 from curriculum.grading.mistakes import attempt, mistake, quote
 from curriculum.grading.model_under_test import Answer, ModelUnderTest
@@ -56,6 +57,15 @@ def ask(
         elif type(item).__module__ != "curriculum.core.model":
             break
     raise mistake("a ModelTurn in the end", f"the last thing was {quote(item)}", WORDS)
+
+
+def raw_call(rng: random.Random, word: Callable[[str], str]) -> ToolCall:
+    """Arguments as a model writes them: spacing and key order are its own; not always JSON."""
+    key, val = word("z"), word("v")
+    raw = rng.choice(
+        [f'{{"{key}":  "{val}", "a":1}}', f'{{"{key}": "{val}"', f'{{"a":1.0,"a":"{val}"}}']
+    )
+    return ToolCall(word("id"), rng.choice(["look", "write"]), raw)
 
 
 def cannot_answer(under_test: ModelUnderTest) -> str:

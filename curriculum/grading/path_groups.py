@@ -17,7 +17,7 @@ __unittest = True
 DEEP = 's10, "Deep dive"'
 
 Groups = Sequence[Sequence[ToolCall]]
-PATHS = ("a", "./a", "b", "x/a", "x//a", "x/./a", "c")
+PATHS = ("a", "./a", "b", "x/a", "x//a", "x/./a", "A", "a.", ".a", "x/.../a")
 
 
 def grade_groups_by_path(groups_by_path: Callable[[Sequence[ToolCall], ToolBox], Groups]) -> None:

@@ -36,6 +36,10 @@ class ReaderUnderTest:
         self.secret = folder / "secret.txt"
         self._make = make
 
+    def make(self, folder: str) -> Tool:
+        """A reader for another folder."""
+        return self._make(folder, self.limit)
+
     def build(self) -> Tool:
         (self.root / "sub").mkdir(parents=True, exist_ok=True)
         self.secret.write_text("the secret")
@@ -74,6 +78,7 @@ def grade_read_file(read_file: MakeReader) -> None:
         raise_findings("ReadFile", check_tool(under_test))
         with attempt("ReadFile", BOUNDS):
             _check_contents(under_test)
+            _check_names(under_test)
             _check_links(under_test)
             _check_special(under_test)
             _check_memory(under_test)
@@ -109,11 +114,37 @@ def _check_contents(under_test: ReaderUnderTest) -> None:
         raise mistake(expected, f"it gave {result.output!r}, which is no longer there", INVARIANTS)
 
 
+def _check_names(under_test: ReaderUnderTest) -> None:
+    """Two dots inside of a name lead nowhere; the directory itself may be reached by a link."""
+    tool, root = under_test.build(), under_test.root
+    (root / "a..b").write_text("dots")
+    try:
+        saw = quote(read(tool, "a..b").output)
+    except InvalidArgumentsError as fault:
+        saw = f"it was refused: {fault}"
+    if saw != "'dots'":
+        raise mistake("the file a..b to be read: no part of it is '..'", saw, BOUNDS)
+    display = tool.prepare('{"path": "a..b"}').display
+    words = [str(field) for field in display.values()]
+    for what, word in (("path", "a..b"), ("directory", str(root)), ("limit", under_test.limit)):
+        if str(word) not in words:
+            raise mistake(f"a display that names the {what}", quote(dict(display)), BOUNDS)
+    door = root.parent / "door"
+    door.symlink_to(root)
+    result = read(under_test.make(str(door)), "a..b")
+    if result.output != "dots":
+        raise mistake("a directory that is given as a link to be read", quote(result), BOUNDS)
+
+
 def _check_links(under_test: ReaderUnderTest) -> None:
     tool, root = under_test.build(), under_test.root
     note = root / "sub" / "note.txt"
     (root / "link.txt").symlink_to(under_test.secret)
     (root / "up").symlink_to(root.parent)
+    beside = root.parent / f"{root.name}-too"  # its name begins as the directory's does
+    beside.mkdir()
+    (beside / "secret.txt").write_text("the secret")
+    (root / "beside").symlink_to(beside)
 
     def swap() -> None:
         note.unlink()
@@ -122,6 +153,7 @@ def _check_links(under_test: ReaderUnderTest) -> None:
     for path, between, what in (
         ("link.txt", lambda: None, "a link that leads out of the directory"),
         ("up/secret.txt", lambda: None, "a folder that is a link out of the directory"),
+        ("beside/secret.txt", lambda: None, "a link to a folder beside the directory"),
         ("sub/note.txt", swap, "a file replaced by a link after it was prepared"),
     ):
         try:
@@ -131,7 +163,7 @@ def _check_links(under_test: ReaderUnderTest) -> None:
         if result.status != "failed" or "the secret" in result.output:
             saw = f"status {result.status!r}, output {result.output!r}"
             raise mistake(f"{what} to be refused or to fail", saw, BOUNDS)
-    for link in (note, root / "link.txt", root / "up"):
+    for link in (note, root / "link.txt", root / "up", root / "beside"):
         link.unlink()
 
 

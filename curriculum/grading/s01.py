@@ -9,12 +9,13 @@ from collections.abc import Callable, Sequence
 from typing import TypeGuard
 
 from curriculum.core.loop import AgentRunner, RunResult
-from curriculum.core.messages import Message, ModelTurn, ToolCall
+from curriculum.core.messages import Message, ModelTurn, ToolCall, Usage
 from curriculum.core.model import ScriptedModel
 from curriculum.core.values import Prefix
 from curriculum.grading.mistakes import attempt, mistake, quote, raise_findings
 from curriculum.grading.model_conformance import check_model
-from curriculum.grading.model_under_test import ModelUnderTest
+from curriculum.grading.model_expectations import ask
+from curriculum.grading.model_under_test import Answer, ModelUnderTest
 from curriculum.grading.transition_table import Row, check_table
 
 __unittest = True
@@ -24,6 +25,7 @@ BOUND = 's01, "Step by step", step 4'
 CALLS_BOUND = 's01, "Step by step", step 3'
 INVARIANTS = 's01, "Invariants"'
 DESIGN = 's01, "Exercises", C'
+ADAPTER = 's01, "Exercises", D'
 
 
 def grade_first_request(first_request: Callable[[AgentRunner], Sequence[Message]]) -> None:
@@ -144,6 +146,21 @@ def grade_cancellation(table: Sequence[Row]) -> None:
         raise mistake("a table that keeps the contract of cancellation", found, DESIGN)
 
 
-def grade_adapter(under_test: ModelUnderTest) -> None:
-    """D. The conformance kit."""
+def grade_adapter(under_test: ModelUnderTest, usage: Usage) -> None:
+    """D. The conformance kit, and what holds for this vendor, who counts `usage` every time."""
     raise_findings("the adapter", check_model(under_test))
+    said = [Message("system", "one"), Message("user", "hi"), Message("system", "two")]
+    with attempt("the adapter", ADAPTER):
+        turn = ask(under_test.build([Answer("hi", private="sealed")]), said)
+        first = under_test.sent()[-1]
+        again = [*said, Message("assistant", "hi", opaque=turn.opaque), Message("user", "and?")]
+        ask(under_test.build([Answer("ok")]), again)
+        second = under_test.sent()[-1]
+    if turn.usage != usage:
+        raise mistake(f"the tokens that the vendor counted, {usage}", quote(turn.usage), ADAPTER)
+    if not ("one" in first.system and "two" in first.system):
+        raise mistake("both system prompts where there are two", quote(first.system), ADAPTER)
+    back = [entry.private for entry in second.entries if entry.role == "assistant"]
+    if back != ["sealed"]:
+        expected = "what is the vendor's own back in the next request, also without a call"
+        raise mistake(expected, quote(back), ADAPTER)

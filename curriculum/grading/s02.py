@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Sequence
 
+from curriculum.core.errors import TransientModelError
 from curriculum.core.loop import AgentRunner, RunResult
 from curriculum.core.messages import ModelTurn, ToolCall
 from curriculum.core.model import Model, ScriptedModel, StreamingModel
@@ -79,6 +80,7 @@ def grade_word_by_word(wrap: Wrap) -> None:
         for words in (1, 5, 40):
             for pieces in _cuts(prose(rng, words), rng):
                 _check_words(wrap, pieces)
+        _check_dropped(wrap)
         _check_any_model(wrap, prose(rng), rng)
 
 
@@ -116,6 +118,16 @@ def _check_words(wrap: Wrap, pieces: tuple[str, ...]) -> None:
         if not left[-1].isspace() and not right[0].isspace():
             saw = f"a word was cut between {left!r} and {right!r}"
             raise mistake("whole words", saw, STEPS)
+
+
+def _check_dropped(wrap: Wrap) -> None:
+    """Half a word is never shown: nobody knows how it would have gone on."""
+    fault = TransientModelError("broken")
+    for pieces, whole in ((("one two thr",), "one two"), (("thr",), ""), (("so ", "be"), "so")):
+        seen = watch_stream(wrap(Source([Streamed(pieces, fault=fault)])))
+        if seen.text.strip() != whole:
+            expected = f"of {pieces}, broken off there, only {whole!r}: what is whole"
+            raise mistake(expected, f"shown was {seen.text!r}", STEPS)
 
 
 def _check_any_model(wrap: Wrap, text: str, rng: random.Random) -> None:

@@ -50,7 +50,7 @@ def _runs_of_all_statuses(rng: random.Random) -> Iterator[RunResult]:
             decision = super().decide(request)
             return Decision("deny", "user", "me") if request.display["do"] == "deny" else decision
 
-    word = f"word-{rng.randrange(10**6)}"
+    word = f" word-{rng.randrange(10**6)}\n" * 40
     batch = [
         probe_call(ids[0], "work", word),
         probe_call(ids[1], "fail", f"no {word}"),
@@ -105,6 +105,7 @@ def grade_word_count(word_count: Callable[[], Tool]) -> None:
         _check_definition(word_count())
         for words in (0, 1, 2, 17):
             _check_count(word_count(), rng, words)
+        _check_count(word_count(), rng, 0, end="")
         _check_refusals(word_count)
         _check_steps(word_count())
 
@@ -131,10 +132,10 @@ def _check_definition(tool: Tool) -> None:
         raise mistake(expected, quote(dict(schema)), STEPS)
 
 
-def _check_count(tool: Tool, rng: random.Random, words: int) -> None:
+def _check_count(tool: Tool, rng: random.Random, words: int, end: str | None = None) -> None:
     gaps = [" ", "  ", "\n", "\t", "\u3000"]
     text = "".join(f"{rng.choice(gaps)}w\u00f6rt-{rng.randrange(100)}" for _ in range(words))
-    text += rng.choice(gaps)
+    text += rng.choice(gaps) if end is None else end
     call_id, approver = f"id-{rng.randrange(10**6)}", Answers("allow")
     run = run_call(tool, json.dumps({"text": text}), approver, call_id=call_id)
     result = result_of(run, call_id)

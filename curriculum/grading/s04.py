@@ -28,11 +28,18 @@ def grade_decisions_of(decisions_of: Callable[[Sequence[Event]], Told]) -> None:
         for run in _decided_runs(random.Random(seed)):
             for size in range(1, len(run.events) + 1):
                 _check_told(decisions_of, run.events[:size])
+            _check_told(decisions_of, _decided_late(run.events))
+
+
+def _decided_late(events: Sequence[Event]) -> list[Event]:
+    """The same events, each decision only when all questions have been asked, the last first."""
+    late = [event for event in events if event.type == "approval.decision"]
+    return [*(event for event in events if event not in late), *reversed(late)]
 
 
 def _decided_runs(rng: random.Random) -> Iterator[RunResult]:
     ids = (f"id-{number}" for number in rng.sample(range(10**6), 12))
-    name, cause = f"user-{rng.randrange(100)}", f"cause-{rng.randrange(100)}"
+    name, cause = f"user {rng.randrange(100)} of us", f" cause-{rng.randrange(100)}\n"
     decisions: list[Decision | BaseException] = [
         Decision("allow", "user", name),
         Decision("allow", "policy", "rules", "never deny this"),

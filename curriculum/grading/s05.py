@@ -32,6 +32,10 @@ def grade_save_points(save_points: SavePoints) -> None:
                     file.write(content[:size])
                 whole = sum(end <= size for end in ends[1:])
                 _check(save_points, path, content[:size], records[:whole])
+        records = [Record("user_input", "turn-1", {"content": "x" * 300_000}), *records[1:]]
+        path, _ = _session_file(os.path.join(folder, "large"), records)
+        with open(path, "rb") as file:
+            _check(save_points, path, file.read(), records)
 
 
 def _records(rng: random.Random) -> list[Record]:

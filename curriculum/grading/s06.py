@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from curriculum.core.journal import Record
 from curriculum.grading.mistakes import attempt, mistake, quote
 from curriculum.grading.scratch import scratch
-from curriculum.grading.session_records import SESSION, conversation, state_after, stored
+from curriculum.grading.session_records import SESSION, batch, conversation, state_after, stored
 from curriculum.sessions.errors import RecordError, SessionError
 from curriculum.sessions.record import encode
 from curriculum.sessions.store import SessionStore
@@ -28,6 +28,9 @@ def grade_open_calls(open_calls: Callable[[Sequence[Record]], Mapping[str, str]]
         records = conversation(random.Random(seed))
         for size in range(len(records) + 1):
             _check_open(open_calls, records[:size])
+    records = batch(9)
+    for size in range(len(records) + 1):
+        _check_open(open_calls, records[:size])
 
 
 def _check_open(

@@ -59,6 +59,7 @@ def _answer(rng: random.Random, ending: str) -> list[dict[str, Any]]:
     """An answer with text and calls; what comes after its ending must not count."""
     word = f"w{rng.randrange(16**4):04x} \u00fc\u4e16\u2028"
     calls = [{"call_id": f"c{n}", "name": f"tool-{rng.randrange(99)}"} for n in range(2)]
+    calls.append({"call_id": "c2", "name": calls[0]["name"]})
     answer = {"text": f"{word} {word}", "calls": calls, "reasoning": "sealed"}
     events = answer_events("/v1/responses", answer)
     last = ENDINGS[ending]
@@ -159,6 +160,10 @@ def failures() -> Iterator[Failure]:
     yield Failure(429, _error(None), limit, True, 60.0, _after("60"))
     yield Failure(429, _error(None), limit, False, 61.0, _after("61"))
     yield Failure(429, _error("insufficient_quota"), limit, False, None, _after("2"))
+    yield Failure(401, _error("context_length_exceeded", "long"), ContextOverflowError)
+    yield Failure(403, _error("insufficient_quota"), limit)
+    yield Failure(401, "", AuthenticationError, headers=_after("2"))
+    yield Failure(400, "", ModelError, headers=_after("2"))
     for nonsense in ("-1", "nan", "inf", "soon", ""):
         yield Failure(429, _error(None), limit, True, None, _after(nonsense))
     later = "Thu, 01 Jan 2026 00:00:30 GMT"
@@ -168,7 +173,7 @@ def failures() -> Iterator[Failure]:
     yield Failure(
         503, "", ModelError, False, 86400.0, _after("Fri, 02 Jan 2026 00:00:00 GMT", SENT)
     )
-    for status in (408, 409, 425, 500, 502, 503, 504, 529):
+    for status in (408, 409, 425, 500, 502, 503, 504, 529, 599, 600):
         yield Failure(status, _error("server_error", "again"), busy, True, words="again")
     yield Failure(502, "<html>Bad Gateway</html>", busy, True, words="Bad Gateway")
     shapes: list[object] = [

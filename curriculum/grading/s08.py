@@ -53,7 +53,7 @@ def _run_with_attempts(rng: random.Random) -> Sequence[Event]:
     busy = TransientModelError("busy")
     answers: list[ModelTurn | Exception] = []
     for number in range(3):
-        answers += [busy] * rng.randrange(3)
+        answers += [busy] * rng.randrange(5)
         if number == rng.randrange(3):
             answers += [ContextOverflowError("too long"), *[busy] * rng.randrange(2)]
         answers.append(ModelTurn(tool_calls=(ToolCall(f"c{number}", "fiction"),)))
@@ -67,7 +67,7 @@ def _run_with_attempts(rng: random.Random) -> Sequence[Event]:
         ScriptedModel([*answers, *rng.choice(ending)]),
         time,
         cancel,
-        RetryPolicy(max_attempts=3, base_us=rng.randrange(1, 10**6)),
+        RetryPolicy(max_attempts=5, base_us=rng.randrange(1, 10**6)),
         lambda most: rng.randrange(most + 1),
     )
     return AgentRunner(model, context=_Shorter(), cancel=cancel).run("go").events
@@ -136,6 +136,7 @@ def grade_fallback(make: Make) -> None:
         for fault in _faults():
             for shown in (False, True):
                 _check_fallback(make, [[_behaviour(fault, shown), _answer("b")]], 2)
+        _check_fallback(make, [[["\n", TransientModelError("overloaded")], _answer("b")]], 2)
         for _ in range(60):
             size = rng.randrange(1, 4)
             rounds = [[_random(rng) for _ in range(size)] for _ in range(3)]

@@ -13,7 +13,7 @@ from curriculum.core.meters import Meter, Prices
 from curriculum.core.model import ScriptedModel
 from curriculum.core.retry import RetryingModel
 from curriculum.core.seams import CancelToken
-from curriculum.core.trace import Event
+from curriculum.core.trace import Event, Recorder
 from curriculum.core.waiting import VirtualTime
 from curriculum.grading.mistakes import attempt, mistake, quote
 
@@ -38,6 +38,7 @@ def grade_bill_of(bill_of: Bill) -> None:
     for seed in range(4):
         rng = random.Random(seed)
         events = _billed_run(rng, large=seed == 3)
+        events = [*events, *_failed_and_billed()]
         for prices in (Prices(3_000_000, 15_000_000), Prices(150_000, 600_001), Prices(1, 0)):
             for size in range(1, len(events) + 1):
                 _check_bill(bill_of, events[:size], prices)
@@ -47,7 +48,7 @@ def _billed_run(rng: random.Random, large: bool) -> Sequence[Event]:
     most = 8 * 10**15 if large else 2000
     answers: list[ModelTurn | Exception] = []
     for number in range(4):
-        usage = Usage(rng.randrange(1, most), rng.randrange(1, most))
+        usage = Usage(rng.randrange(1, most), rng.randrange(1, most)) if number else Usage(0, 0)
         told = None if number == rng.randrange(4) else usage
         answers += [TransientModelError("busy")] * rng.randrange(2)
         answers.append(ModelTurn(tool_calls=(ToolCall(f"c{number}", "fiction"),), usage=told))
@@ -56,6 +57,15 @@ def _billed_run(rng: random.Random, large: bool) -> Sequence[Event]:
     cancel = CancelToken()
     model = RetryingModel(ScriptedModel(answers), VirtualTime(), cancel)
     return AgentRunner(model, cancel=cancel).run("go").events
+
+
+def _failed_and_billed() -> Sequence[Event]:
+    """A provider may count the tokens of a response that was of no use."""
+    recorder = Recorder.golden()
+    for status in ("failed", "cancelled", "incomplete"):
+        payload = {"status": status, "usage": {"input_tokens": 5, "output_tokens": 1}}
+        recorder.emit("model.response", actor_kind="model", actor_id="m", payload=payload)
+    return recorder.events
 
 
 def _check_bill(bill_of: Bill, events: Sequence[Event], prices: Prices) -> None:

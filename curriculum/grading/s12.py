@@ -186,12 +186,15 @@ def grade_assemble(make: Assemble) -> None:
 
 def _rules(make: Assemble, home: str) -> None:
     allowed = ["date", "ls *", "echo [a]", "echo ?"]
-    tried = ["date", "date ", "ls *", "ls /etc", "echo [a]", "echo a", "echo ?", "rm -r /"]
-    turns: list[ModelTurn] = [asks(*tried[:4]), asks(*tried[4:6], prefix="d"), ModelTurn("ok")]
+    tried = ["date", "DATE", "ls *", "ls /etc", "echo [a]", "date "]
+    turns: list[ModelTurn] = [asks(*tried[:4]), asks(*tried[4:], prefix="d"), ModelTurn("ok")]
+    with scratch() as other:
+        bench = _Bench(make, other, turns, [], True)
+    _expect("nothing allowed: what ran", [], bench.work.ran)
     bench = _Bench(make, home, turns, allowed, True)
-    wanted = ["completed" if text in allowed else "denied" for text in tried[:6]]
-    _expect(f"allowed {allowed}, tried {tried[:6]}: the results", wanted, bench.statuses)
-    _expect("what really ran", [t for t in tried[:6] if t in allowed], bench.work.ran)
+    wanted = ["completed" if text in allowed else "denied" for text in tried]
+    _expect(f"allowed {allowed}, tried {tried}: the results", wanted, bench.statuses)
+    _expect("what really ran", [t for t in tried if t in allowed], bench.work.ran)
     decisions = [event for event in bench.events if event.type == "approval.decision"]
     _expect("a decision for each call, none granted", 6, len(decisions))
     _expect("who decides", {"policy"}, {event.actor["kind"] for event in decisions})
@@ -231,12 +234,14 @@ def _bounds(make: Assemble, home: str) -> None:
 
 
 def _restart(make: Assemble, home: str) -> None:
-    first = _Bench(make, home, [asks("date"), ModelTurn("It is late.")], ["date"], True)
+    turns = [asks("date"), asks("date", prefix="d"), ModelTurn("It is late.")]
+    first = _Bench(make, home, turns, ["date"], True)
     _expect("a new session resumes nothing", None, first.of("session.start")[0].get("resumed_from"))
     second = _Bench(make, home, [ModelTurn("You asked for the date.")], [], False)
     roles = [message.role for message in second.model.requests[0]]
-    wanted = ["user", "assistant", "tool", "assistant", "user"]
-    _expect("after a restart the roles of the first request", wanted, roles[-5:])
+    wanted = ["user", *["assistant", "tool"] * 2, "assistant", "user"]
+    saw = [role for role in roles if role != "system"]
+    _expect("after a restart the roles of the first request", wanted, saw)
     _expect("nothing runs again", [], second.work.ran)
     resumed = second.of("session.start")[0].get("resumed_from") or {}
     _expect("resumed_from in the trace", "s", resumed.get("session_id"))

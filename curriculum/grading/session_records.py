@@ -30,9 +30,17 @@ def conversation(rng: random.Random, turns: int = 3) -> list[Record]:
     return records
 
 
+def batch(count: int) -> list[Record]:
+    """A turn that was killed when all calls of one answer had started, and none had ended."""
+    ids = [f"call-{count - number}" for number in range(count)]
+    starts = [Record("tool_start", "turn-1", {"call_id": i, "display": {}}) for i in ids]
+    return [Record("user_input", "turn-1", {"content": "all"}), _answer("turn-1", ids), *starts]
+
+
 def _answer(turn: str, ids: Sequence[str]) -> Record:
     calls = [{"call_id": call_id, "name": "echo", "arguments": "{}"} for call_id in ids]
-    return Record("model_response", turn, {"content": "", "tool_calls": calls})
+    sealed = {"opaque": [{"sealed": turn}]} if calls else {}
+    return Record("model_response", turn, {"content": "", "tool_calls": calls, **sealed})
 
 
 def _outcome(rng: random.Random, turn: str, call_id: str) -> list[Record]:

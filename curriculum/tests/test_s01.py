@@ -66,7 +66,7 @@ class ExerciseTest(unittest.TestCase):
         grade_cancellation(load(LESSON, "CANCELLATION"))
 
     def test_d_adapter(self) -> None:
-        grade_adapter(VendorUnderTest(load(LESSON, "adapter")))
+        grade_adapter(VendorUnderTest(load(LESSON, "adapter")), VendorUnderTest.usage)
 
 
 class ConformanceTest(unittest.TestCase):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from curriculum.core.errors import ContextOverflowError, ModelError, TransientModelError
-from curriculum.core.messages import ModelTurn, ToolCall
+from curriculum.core.messages import ModelTurn, ToolCall, Usage
 from curriculum.core.model import Model, ScriptedModel
 from curriculum.grading.model_under_test import Answer, Entry, Failure, Script, Sent
 from curriculum.lessons.s01_agent_loop import vendor_sdk as sdk
@@ -15,6 +15,7 @@ class VendorUnderTest:
     """An adapter around `vendor_sdk.Client`; `adapter` makes the model from a client."""
 
     lacks: Mapping[str, str] = {}
+    usage = Usage(7, 5)
 
     def __init__(self, adapter: Callable[[sdk.Client], Model]) -> None:
         self._adapter = adapter
@@ -38,7 +39,8 @@ def _reply(answer: Answer | Failure) -> sdk.Reply | sdk.VendorError:
         return kinds[answer.kind](answer.message)
     parts: list[sdk.Part] = []
     if answer.private:
-        parts.append(sdk.SealedPart(answer.private))
+        half = len(answer.private) // 2  # the vendor may cut what is its own, too
+        parts += [sdk.SealedPart(answer.private[:half]), sdk.SealedPart(answer.private[half:])]
     if answer.text:
         half = len(answer.text) // 2  # the vendor may cut a text into several parts
         parts += [sdk.TextPart(answer.text[:half]), sdk.TextPart(answer.text[half:])]
@@ -46,7 +48,8 @@ def _reply(answer: Answer | Failure) -> sdk.Reply | sdk.VendorError:
         parts.append(sdk.SoundPart("flac", b"\0\1"))
     parts += [sdk.FunctionPart(call.call_id, call.name, call.arguments) for call in answer.calls]
     finish = "length" if answer.cut else "function" if answer.calls else "end"
-    return sdk.Reply(parts, finish, 7, 5)
+    usage = VendorUnderTest.usage
+    return sdk.Reply(parts, finish, usage.input_tokens, usage.output_tokens)
 
 
 def _sent(request: sdk.Request) -> Sent:

@@ -29,7 +29,7 @@ def test_the_reference_passes() -> None:
     grade_run_out_of_turns(solutions.run_out_of_turns)
     assert solutions.CANCELLATION is not None
     grade_cancellation(solutions.CANCELLATION)
-    grade_adapter(VendorUnderTest(solutions.adapter))
+    grade_adapter(VendorUnderTest(solutions.adapter), VendorUnderTest.usage)
 
 
 def test_first_request_of_the_demo_is_its_prompt() -> None:

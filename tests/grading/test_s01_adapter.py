@@ -323,7 +323,7 @@ WRONG_ADAPTERS: dict[str, tuple[Callable[[sdk.Client], Model], list[str]]] = {
 def test_a_wrong_adapter_is_told_why(name: str) -> None:
     wrong, messages = WRONG_ADAPTERS[name]
     with pytest.raises(AssertionError) as failure:
-        grade_adapter(VendorUnderTest(wrong))
+        grade_adapter(VendorUnderTest(wrong), VendorUnderTest.usage)
     for message in messages:
         assert message in str(failure.value)
 

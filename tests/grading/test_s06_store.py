@@ -244,7 +244,7 @@ WRONG: dict[str, tuple[type[Store], str, str]] = {
     "never recovers": (NeverRecovers, "replay", "message .* to be"),
     "recovers in memory only": (RecoversInMemory, "acknowledgement", "acknowledge"),
     "says not_executed": (SaysNotExecuted, "save points", "'unknown'"),
-    "nobody asks": (NobodyAsks, "acknowledgement", "a user_input to be refused while call-"),
+    "nobody asks": (NobodyAsks, "acknowledgement", "a user_input to be refused while "),
     "forgets the answer": (ForgetsTheAnswer, "acknowledgement", "acknowledge"),
     "writes late": (WritesLate, "save points", "message .* to be"),
     "rewrites": (Rewrites, "between lines", "message .* to be"),

@@ -386,7 +386,7 @@ def crashes_on_odd_arguments(calls: Sequence[ToolCall], tools: ToolBox) -> Any:
 
 WRONG_GROUPS: dict[Callable[..., Any], str] = {
     spelled: "in different groups: they name the same file",
-    reads_only: "to join the group before it",
+    reads_only: "to join the group before it|nobody knows what one of them touches",
     each_alone: "to join the group before it",
     all_together: "in different groups",
     first_that_fits: "every call once, in order",

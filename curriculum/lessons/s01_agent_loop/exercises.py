@@ -93,10 +93,11 @@ def adapter(client: vendor_sdk.Client) -> Model:
     Return an object of a class of your own with `respond(messages, tools) -> ModelTurn`. It
     translates messages and tool descriptors into a `vendor_sdk.Request` and the `Reply` into a
     ModelTurn. The vendor's errors become ModelError (TransientModelError where the same request may
-    succeed later, ContextOverflowError where it is too long). What is the vendor's own (SealedPart)
-    goes into `opaque`, as plain JSON data, and back into the next request unchanged. Half an answer
-    is none: one that was cut off (finish "length") is refused with a ModelError, and so is one with
-    a part of a kind that you do not know, unless you leave that part out.
+    succeed later, ContextOverflowError where it is too long). The tokens that the vendor counted
+    are the turn's `usage`. What is the vendor's own (SealedPart) goes into `opaque`, as plain JSON
+    data, and back into the next request unchanged. Half an answer is none: one that was cut off
+    (finish "length") is refused with a ModelError, and so is one with a part of a kind that you do
+    not know, unless you leave that part out.
 
     You need ToolCall, ModelTurn and Usage of `curriculum.core.messages`, and the three errors of
     `curriculum.core.errors`.

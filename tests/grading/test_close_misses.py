@@ -1,0 +1,483 @@
+"""Solutions that are wrong in one small thing: each grader tells it, by its name."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import pytest
+
+from curriculum.core.approval import ApprovalRequest, Decision
+from curriculum.core.errors import (
+    AuthenticationError,
+    ContextOverflowError,
+    InvalidArgumentsError,
+    ModelError,
+)
+from curriculum.core.loop import AgentConfig, AgentRunner
+from curriculum.core.messages import Message, ModelTurn, Usage
+from curriculum.core.meters import Prices
+from curriculum.core.model import Retry, stream_turn
+from curriculum.core.retry import RetryingModel, RetryPolicy
+from curriculum.core.tools import Prepared, ToolBox
+from curriculum.core.trace import Event
+from curriculum.core.values import replace
+from curriculum.grading.exact_commands import grade_exact_commands
+from curriculum.grading.masked_stream import grade_masked_stream
+from curriculum.grading.path_groups import grade_groups_by_path
+from curriculum.grading.read_file import grade_read_file
+from curriculum.grading.s01 import grade_adapter, grade_cancellation
+from curriculum.grading.s02 import grade_word_by_word
+from curriculum.grading.s03 import grade_pair_results, grade_word_count
+from curriculum.grading.s04 import grade_decisions_of
+from curriculum.grading.s05 import grade_save_points
+from curriculum.grading.s06 import grade_open_calls
+from curriculum.grading.s07 import grade_classify, grade_outcome_of
+from curriculum.grading.s08 import grade_attempts_of, grade_fallback
+from curriculum.grading.s09 import grade_requests_of
+from curriculum.grading.s11 import grade_bill_of
+from curriculum.grading.s12 import grade_assemble
+from curriculum.grading.store_crashes import grade_store
+from curriculum.lessons.s01_agent_loop import solutions as s01
+from curriculum.lessons.s02_streaming import solutions as s02
+from curriculum.lessons.s03_bash_tool import solutions as s03
+from curriculum.lessons.s04_approvals import solutions as s04
+from curriculum.lessons.s06_recovery import solutions as s06
+from curriculum.lessons.s07_provider import solutions as s07
+from curriculum.lessons.s08_when_to_give_up import solutions as s08
+from curriculum.lessons.s09_context import solutions as s09
+from curriculum.lessons.s10_concurrency import solutions as s10
+from curriculum.lessons.s11_cost import solutions as s11
+from curriculum.lessons.s12_mino import solutions as s12
+from curriculum.tests.under_test import VendorUnderTest
+
+Messages, Tools = Sequence[Message], Sequence[dict[str, object]]
+Items = Iterator[str | Retry | ModelTurn]
+
+
+def grade_vendor(adapter: Any) -> None:
+    grade_adapter(VendorUnderTest(adapter), VendorUnderTest.usage)
+
+
+def answering(change: Callable[[ModelTurn], ModelTurn]) -> Any:
+    """An adapter whose turns are changed."""
+
+    class Changed(s01.VendorModel):
+        def respond(self, messages: Messages, tools: Tools) -> ModelTurn:
+            return change(super().respond(messages, tools))
+
+    return Changed
+
+
+def asking(change: Callable[[Messages], Messages]) -> Any:
+    """An adapter that is shown changed messages."""
+
+    class Changed(s01.VendorModel):
+        def respond(self, messages: Messages, tools: Tools) -> ModelTurn:
+            return super().respond(change(messages), tools)
+
+    return Changed
+
+
+def only_first_system(messages: Messages) -> Messages:
+    later = [m for m in messages if m.role == "system"][1:]
+    return [m for m in messages if m not in later]
+
+
+def swap(turn: ModelTurn) -> ModelTurn:
+    assert turn.usage
+    return replace(turn, usage=Usage(turn.usage.output_tokens, turn.usage.input_tokens))
+
+
+CALL_LOST = [
+    (state, event, target, ("model.response completed", *records[1:]))
+    if (state, event) == ("asking, cancelled", "answer with a call")
+    else (state, event, target, records)
+    for state, event, target, records in s01.CANCELLATION or []
+]
+
+
+class FlushesAtAFault(s02.WordByWord):
+    def stream(self, messages: Messages, tools: Tools) -> Items:
+        held = ""
+        try:
+            for item in stream_turn(self._model, messages, tools):
+                if isinstance(item, str):
+                    held += item
+                    words = re.findall(r"\s*\S+(?=\s)", held)
+                    yield from words
+                    held = held[sum(map(len, words)) :]
+                    continue
+                if isinstance(item, ModelTurn) and held:
+                    yield held
+                    held = ""
+                yield item
+        except Exception:
+            if held:
+                yield held
+            raise
+
+
+class LeavesTheChunks(s02.MaskedStream):
+    def _masked(self, turn: ModelTurn) -> ModelTurn:
+        return replace(super()._masked(turn), chunks=turn.chunks)
+
+
+def losing(**fields: object) -> Any:
+    class Loses(s02.MaskedStream):
+        def _masked(self, turn: ModelTurn) -> ModelTurn:
+            return replace(super()._masked(turn), **fields)
+
+    return Loses
+
+
+class StripsSecrets(s02.MaskedStream):
+    def __init__(self, model: Any, secrets: Sequence[str]) -> None:
+        super().__init__(model, [secret.strip() for secret in secrets])
+
+
+Pairs = dict[str, tuple[str, str] | None]
+
+
+def outputs(change: Callable[[str], str]) -> Callable[[Sequence[Event]], Pairs]:
+    def pair_results(events: Sequence[Event]) -> Pairs:
+        pairs = s03.pair_results(events)
+        return {i: pair and (pair[0], change(pair[1])) for i, pair in pairs.items()}
+
+    return pair_results
+
+
+class RefusesEmpty(s03.WordCount):
+    def prepare(self, arguments: str) -> Prepared:
+        prepared = super().prepare(arguments)
+        if not prepared.action:
+            raise InvalidArgumentsError("there is no text")
+        return prepared
+
+
+class RefusesDots(s03.ReadFile):
+    def prepare(self, arguments: str) -> Prepared:
+        prepared = super().prepare(arguments)
+        if ".." in str(prepared.action):
+            raise InvalidArgumentsError("..")
+        return prepared
+
+
+class ComparesNames(s03.ReadFile):
+    """/work/inside-too begins with /work/inside."""
+
+    def _read(self, path: str) -> bytes:
+        real = os.path.realpath(os.path.join(self._directory, path))
+        if not real.startswith(self._directory):
+            raise PermissionError(1, "it lies outside")
+        with open(real, "rb", opener=s03.open_itself) as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise OSError(22, "it is not a regular file")
+            return file.read(self._limit_bytes + 1)
+
+
+class ShowsThePathOnly(s03.ReadFile):
+    def prepare(self, arguments: str) -> Prepared:
+        action = super().prepare(arguments).action
+        return Prepared({"path": action}, action)
+
+
+class TakesTheDirectoryAsItIs(s03.ReadFile):
+    def __init__(self, directory: str, limit_bytes: int) -> None:
+        self._directory, self._limit_bytes = directory, limit_bytes
+
+
+Told = dict[str, tuple[str, str, str] | None]
+
+
+def decided(change: Callable[[str, str, str], tuple[str, str, str]]) -> Any:
+    def decisions_of(events: Sequence[Event]) -> Told:
+        told = s04.decisions_of(events)
+        return {i: entry and change(*entry) for i, entry in told.items()}
+
+    return decisions_of
+
+
+def of_the_last_question(events: Sequence[Event]) -> Told:
+    told: Told = {}
+    for event in events:
+        if event.type == "approval.request":
+            last = str(event.payload["call_id"])
+            told[last] = None
+        elif event.type == "approval.decision":
+            who = f"{event.actor['kind']} {event.actor['id']}"
+            why = str(event.payload.get("rationale", ""))
+            told[last] = (who, str(event.payload["decision"]), why)
+    return told
+
+
+class ResolvesTheDirectory(s04.ExactCommands):
+    def decide(self, request: ApprovalRequest) -> Decision:
+        folder = request.display.get("directory")
+        if isinstance(folder, str):
+            display = {**request.display, "directory": os.path.realpath(folder)}
+            if display.get("command") in self._commands:
+                return super().decide(replace(request, display=display))
+        return super().decide(request)
+
+
+class SilentWithoutAList(s04.ExactCommands):
+    def decide(self, request: ApprovalRequest) -> Decision:
+        if not self._commands and not self._otherwise:
+            return Decision("deny", "policy", "exact-commands", "")
+        return super().decide(request)
+
+
+def one_block(path: str) -> list[tuple[str, str]]:
+    with open(path, "rb") as file:
+        _, *lines = file.read(1 << 16).split(b"\n")[:-1]
+    records = [json.loads(line) for line in lines]
+    return [(record["kind"], record["data"].get("call_id", "")) for record in records]
+
+
+class OnlyTheFirstDoubt(s06.Store):
+    @property
+    def unacknowledged(self) -> Sequence[str]:
+        return list(super().unacknowledged)[:1]
+
+
+class AcknowledgesAll(s06.Store):
+    def acknowledge(self, call_id: str) -> None:
+        for unknown in self.unacknowledged:
+            super().acknowledge(unknown)
+
+
+class ForgetsOpaque(s06.Store):
+    @property
+    def messages(self) -> Sequence[Message]:
+        return [replace(message, opaque=None) for message in super().messages]
+
+
+class TellsLaterTurns(s06.Store):
+    @property
+    def messages(self) -> Sequence[Message]:
+        return s06.replay(self._records)
+
+
+Outcome = tuple[str, str, list[str]]
+
+
+def each_name_once(recording: bytes) -> Outcome:
+    shown, ending, calls = s07.outcome_of(recording)
+    return shown, ending, list(dict.fromkeys(calls))
+
+
+def below_600(status: int, headers: Mapping[str, str], body: bytes) -> ModelError:
+    return s07.classify(status if status < 600 else 400, headers, body)
+
+
+def waits_for_a_key(status: int, headers: Mapping[str, str], body: bytes) -> ModelError:
+    error = s07.classify(status, headers, body)
+    error.retry_after_seconds = s07._wait(headers)
+    return error
+
+
+def status_first(status: int, headers: Mapping[str, str], body: bytes) -> ModelError:
+    error = s07.classify(status, headers, body)
+    return AuthenticationError(str(error)) if status in (401, 403) else error
+
+
+def at_most_three(events: Sequence[Event]) -> list[tuple[int, int, str | None]]:
+    return [(min(count, 3), waited, status) for count, waited, status in s08.attempts_of(events)]
+
+
+class BlankIsNoText(s08.Fallback):
+    def stream(self, messages: Messages, tools: Tools) -> Items:
+        for number, model in enumerate(self._models, 1):
+            shown = False
+            try:
+                for item in stream_turn(model, messages, tools):
+                    shown = shown or (isinstance(item, str) and bool(item.strip()))
+                    yield item
+                return
+            except ContextOverflowError:
+                raise
+            except ModelError as fault:
+                if shown or number == len(self._models):
+                    raise
+                yield Retry(fault.message, 0)
+
+
+def without_empty(events: Sequence[Event], before: Messages) -> list[list[Message]]:
+    requests = s09.requests_of(events, before)
+    return [[m for m in request if m.content or m.tool_calls] for request in requests]
+
+
+def by_file(name: Callable[[str], str], calls: Any, tools: ToolBox) -> Any:
+    """The reference, told another file for each path."""
+    renamed = []
+    for call in calls:
+        path = s10.file_of(call)
+        changed = (
+            call if path is None else replace(call, arguments=json.dumps({"path": name(path)}))
+        )
+        renamed.append(changed)
+    originals = iter(calls)
+    return [[next(originals) for _ in group] for group in s10.groups_by_path(renamed, tools)]
+
+
+def nothing_costs_nothing(events: Sequence[Event], prices: Prices) -> tuple[list[int | None], int]:
+    costs, total = s11.bill_of(events, prices)
+    return [cost or None for cost in costs], total
+
+
+def completed_only(events: Sequence[Event], prices: Prices) -> tuple[list[int | None], int]:
+    costs, _ = s11.bill_of(events, prices)
+    statuses = [e.payload["status"] for e in events if e.type == "model.response"]
+    kept = [
+        cost if status == "completed" else None
+        for cost, status in zip(costs, statuses, strict=True)
+    ]
+    return kept, sum(cost or 0 for cost in kept)
+
+
+def assembled(approver: Callable[[Sequence[str]], Any], last: int | None = None) -> Any:
+    def assemble(
+        model: Any, tool: Any, allowed: Any, store: Any, waiter: Any, recorder: Any, cancel: Any
+    ) -> AgentRunner:
+        runner = AgentRunner(
+            RetryingModel(model, waiter, cancel, RetryPolicy(max_attempts=3)),
+            ToolBox([tool]),
+            AgentConfig(max_turns=4, max_tool_calls=6),
+            history=store.replay.messages[-last:] if last else store.replay.messages,
+            approver=approver(allowed),
+            journal=store,
+            cancel=cancel,
+            recorder=recorder,
+        )
+        runner.start(store.session_id, resumed_from=store.session_id)
+        return runner
+
+    return assemble
+
+
+class AnyCase(s12.ExactCommands):
+    def decide(self, request: ApprovalRequest) -> Decision:
+        lower = str(request.display.get("command")).lower()
+        return super().decide(replace(request, display={"command": lower}))
+
+
+class NoListNoRule(s12.ExactCommands):
+    def decide(self, request: ApprovalRequest) -> Decision:
+        if not self._allowed:
+            return Decision("allow", "policy", "exact-commands", "nothing is forbidden")
+        return super().decide(request)
+
+
+Miss = tuple[Callable[[Any], None], object, str]
+MISSES: dict[str, Miss] = {
+    "s01.c the call of a completed answer is lost": (
+        grade_cancellation,
+        CALL_LOST,
+        "an answer that asks for a tool has to record tool.call",
+    ),
+    "s01.d no usage": (
+        grade_vendor,
+        answering(lambda turn: replace(turn, usage=None)),
+        "the tokens that the vendor counted",
+    ),
+    "s01.d usage swapped": (grade_vendor, answering(swap), "the tokens that the vendor counted"),
+    "s01.d empty results left out": (
+        grade_vendor,
+        asking(lambda messages: [m for m in messages if m.content or m.tool_calls]),
+        "function calls without a return",
+    ),
+    "s01.d one system prompt": (
+        grade_vendor,
+        asking(only_first_system),
+        "both system prompts where there are two",
+    ),
+    "s01.d sealed items of calls only": (
+        grade_vendor,
+        asking(lambda ms: [m if m.tool_calls else replace(m, opaque=None) for m in ms]),
+        "back in the next request, also without a call",
+    ),
+    "s01.d the first sealed item": (
+        grade_vendor,
+        answering(lambda turn: replace(turn, opaque=[*(turn.opaque or ())][:1])),  # type: ignore[misc]
+        "the provider's own item back in the next request",
+    ),
+    "s02.b half a word at a fault": (grade_word_by_word, FlushesAtAFault, "what is whole"),
+    "s02.d chunks as they were": (
+        grade_masked_stream,
+        LeavesTheChunks,
+        "chunks without the secret",
+    ),
+    "s02.d opaque lost": (grade_masked_stream, losing(opaque=None), "opaque to stay as it was"),
+    "s02.d usage lost": (grade_masked_stream, losing(usage=None), "usage to stay as it was"),
+    "s02.d secrets stripped": (grade_masked_stream, StripsSecrets, "a beginning of"),
+    "s03.a output stripped": (grade_pair_results, outputs(str.strip), "you say"),
+    "s03.a output cut": (grade_pair_results, outputs(lambda text: text[:200]), "you say"),
+    "s03.b no words is no text": (grade_word_count, RefusesEmpty, "for '' a completed call"),
+    "s03.d two dots in a name": (grade_read_file, RefusesDots, "a..b"),
+    "s03.d names that begin alike": (grade_read_file, ComparesNames, "beside the directory"),
+    "s03.d the path alone": (grade_read_file, ShowsThePathOnly, "a display that names"),
+    "s03.d a directory by a link": (grade_read_file, TakesTheDirectoryAsItIs, "given as a link"),
+    "s04.a reasons stripped": (
+        grade_decisions_of,
+        decided(lambda who, what, why: (who, what, why.strip())),
+        "you say",
+    ),
+    "s04.a one word of the id": (
+        grade_decisions_of,
+        decided(lambda who, what, why: (" ".join(who.split()[:2]), what, why)),
+        "you say",
+    ),
+    "s04.a the last question": (grade_decisions_of, of_the_last_question, "you say"),
+    "s04.b another spelling": (grade_exact_commands, ResolvesTheDirectory, "spelt in another way"),
+    "s04.b an empty list": (grade_exact_commands, SilentWithoutAList, "a denial .* with its cause"),
+    "s05.a 64 KiB": (grade_save_points, one_block, "you have 0"),
+    "s06.a at most three": (
+        grade_open_calls,
+        lambda records: dict(list(s06.open_calls(records).items())[:3]),
+        "nothing of it",
+    ),
+    "s06.d one doubt": (grade_store, OnlyTheFirstDoubt, "unacknowledged"),
+    "s06.d one acknowledges all": (grade_store, AcknowledgesAll, "once one is acknowledged"),
+    "s06.d opaque lost": (grade_store, ForgetsOpaque, "sealed"),
+    "s06.d turns that came later": (grade_store, TellsLaterTurns, "had ended when the store"),
+    "s07.a each name once": (grade_outcome_of, each_name_once, "calls"),
+    "s07.b up to 599": (grade_classify, below_600, "for status 600"),
+    "s07.b a wait for a key": (grade_classify, waits_for_a_key, "retry_after_seconds None"),
+    "s07.b the status first": (grade_classify, status_first, "ContextOverflowError"),
+    "s08.a at most three": (grade_attempts_of, at_most_three, "for answer"),
+    "s08.b blank is no text": (grade_fallback, BlankIsNoText, "where the models do"),
+    "s09.d empty messages left out": (grade_requests_of, without_empty, "message|to show"),
+    "s10.d any case": (grade_groups_by_path, partial(by_file, str.lower), "to join the group"),
+    "s10.d all dots": (
+        grade_groups_by_path,
+        partial(by_file, lambda path: path.replace("/.../", "/")),
+        "to join the group",
+    ),
+    "s11.a nothing is unknown": (grade_bill_of, nothing_costs_nothing, r"for response \d, .*: 0"),
+    "s11.a completed only": (grade_bill_of, completed_only, "for response"),
+    "s12.b any case": (grade_assemble, assembled(AnyCase), "the results"),
+    "s12.b no list, no rule": (grade_assemble, assembled(NoListNoRule), "nothing allowed"),
+    "s12.b the end of the history": (
+        grade_assemble,
+        assembled(s12.ExactCommands, last=4),
+        "the roles of the first request",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MISSES)
+def test_a_close_miss_is_told(name: str) -> None:
+    grade, wrong, message = MISSES[name]
+    with pytest.raises(AssertionError, match=message):
+        grade(wrong)
+
+
+def test_another_folder_for_each_call_is_what_the_reference_does() -> None:
+    """The way in which `by_file` renames is no mistake by itself."""
+    grade_groups_by_path(partial(by_file, lambda path: path))
