@@ -17,6 +17,7 @@ from curriculum.core.seams import CancelToken
 from curriculum.core.trace import clean_text
 from curriculum.providers.endpoint import Endpoint
 from curriculum.providers.faults import Faults
+from curriculum.providers.key_mask import MaskedText
 from curriculum.providers.sse import ServerSentEvent
 from curriculum.providers.wire import parse
 
@@ -55,22 +56,25 @@ def run_exchange(
             f"a real model needs httpx ({fault}); install it: "
             "python -m pip install 'agent-harness-curriculum[providers]'"
         ) from fault
+    mask = faults.key_mask  # all that an exchange gives passes it here: text, turn, error
+    shown = MaskedText(mask)
     try:
         with closing(post(endpoint, path, headers, body, cancel, faults)) as events:
             for event in events:
                 cancel.check()
-                yield from answer.take(event)
+                for piece in answer.take(event):
+                    yield from shown.add(piece)
                 if answer.turn is not None:
                     break
             else:
                 answer.end()
+        assert answer.turn is not None
+        yield from shown.end()
+        yield mask.turn(answer.turn, shown.pieces)
     except RunError as fault:
-        # The one way out of an exchange: whatever a message quotes, the key is not in it.
-        fault.message = faults.mask(fault.message)
+        fault.message = mask.message(fault.message)
         fault.args = (fault.message,)
         raise
-    assert answer.turn is not None
-    yield answer.turn
 
 
 # endregion

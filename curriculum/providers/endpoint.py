@@ -1,7 +1,7 @@
 """Where a model is reached: the address, the key, and how long to wait. Checked before any use.
 
 A key or an address that cannot be right is refused here, before a client sees it and before a
-session exists. The key is held by one value that does not show it, and no message has it.
+session exists. The key is held by one value that does not show it; see `key_mask` for the rest.
 """
 
 from __future__ import annotations

@@ -21,10 +21,9 @@ from curriculum.core.errors import (
     TransientModelError,
 )
 from curriculum.providers.endpoint import Endpoint
+from curriculum.providers.key_mask import KeyMask
 from curriculum.providers.wire import parse
 
-KEY_MARK = "[REDACTED:api-key:1]"
-SHORTEST_PART = 6  # characters of a key that are still worth hiding
 MOST_QUOTED = 300  # characters of what a provider said
 
 OVERFLOW = {"context_length_exceeded", "model_context_window_exceeded", "request_too_large"}
@@ -82,24 +81,14 @@ class Faults:
         optional: Sequence[str] = (),
         now: Callable[[], float] = time.time,
     ) -> None:
-        self._key = endpoint.api_key
+        self.key_mask = KeyMask(endpoint.api_key)
         self._most_wait = endpoint.max_wait_seconds
         self._optional = optional
         self._now = now
 
-    def mask(self, text: str) -> str:
-        """`text` without the key, nor the beginning of one at its end, where a text was cut."""
-        if not self._key:
-            return text
-        text = text.replace(self._key, KEY_MARK)
-        for size in range(len(self._key) - 1, SHORTEST_PART - 1, -1):
-            if text.rstrip().endswith(self._key[:size]):
-                return text.rstrip()[:-size] + KEY_MARK
-        return text
-
     def quote(self, text: str) -> str:
         """At most MOST_QUOTED characters of a provider's text, escaped, without the key."""
-        text = self.mask(text)
+        text = self.key_mask.message(text)
         cut = text.strip()[:MOST_QUOTED]
         shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in cut)
         return shown + ("..." if len(text.strip()) > MOST_QUOTED else "")
