@@ -121,6 +121,25 @@ def test_a_lesson_says_how_long_it_takes_to_read(path: Path) -> None:
     assert abs(minutes - words / 180) <= 5
 
 
+@PAGES
+def test_a_link_that_names_a_lesson_has_its_title(path: Path) -> None:
+    text = "\n".join(line for _, line in Page.read(path).prose)
+    for words, target in re.findall(r"\[(s\d\d · [^\]]+)\]\(([^)#]+)\)", text):
+        assert words == Page.read(path.parent / target).headings[0].text
+
+
+@LESSONS
+def test_a_lesson_leads_to_its_neighbours(path: Path) -> None:
+    every = lessons(path.parent.name)
+    place = every.index(path)
+    row = Page.read(path).text.split("\n")[2]
+    targets = [target for _, target in re.findall(r"\[(s\d\d · [^\]]+)\]\(([^)]+)\)", row)]
+    wanted = [
+        other.name for other in (*every[max(0, place - 1) : place], *every[place + 1 : place + 2])
+    ]
+    assert targets == wanted
+
+
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_the_readme_names_every_lesson_and_chapter(language: str) -> None:
     readme = Page.read(ROOT / ("README.md" if language == "en" else "README.zh.md"))
