@@ -239,10 +239,11 @@ def test_a_call_with_a_bug_is_paid() -> None:
 
 @pytest.mark.parametrize("limit", [-1, -(10**9)])
 def test_a_limit_below_zero_is_refused(limit: int) -> None:
-    with pytest.raises(ValueError, match="at least 0"):
+    with pytest.raises(ValueError, match=r"^the limit of turns must be at least 0$"):
         Limit(Turns(), limit)
-    with pytest.raises(ValueError, match="at least 0"):
-        WallTime(VirtualTime(), limit)
+    for bounds in ((limit, 0), (5, limit)):
+        with pytest.raises(ValueError, match=r"^limit_us and step_us must be at least 0$"):
+            WallTime(VirtualTime(), *bounds)
 
 
 def test_a_call_is_begun_only_if_the_request_after_it_may_still_be_made() -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from curriculum.core.context import (
     SUMMARY_INTRO,
     ContextWindow,
+    Draft,
     DropTurns,
     Reduction,
     TruncateOutput,
@@ -33,6 +34,7 @@ from curriculum.core.summary import Summarise
 from curriculum.core.tokens import MeasuredModel, TokenCounter, estimate_tokens
 from curriculum.core.tools import ToolBox, ToolResult
 from curriculum.core.trace import Recorder, to_json
+from curriculum.core.values import replace
 from tests.core.parts import (
     Probe,
     asks,
@@ -242,6 +244,74 @@ def test_long_output_keeps_its_head_and_tail_and_stays_json() -> None:
         "truncated": True,
     }
     assert view[2].call_id == "call-1"
+
+
+def test_what_fits_to_the_token_is_left_as_it_is_and_one_more_is_not() -> None:
+    messages = [Message("user", "x" * 6), said("y" * 6), Message("user", "z" * 6)]
+    view, report = fit(messages, 30, DropTurns())
+    assert (view, report) == (messages, None)
+    _, report = fit(messages, 29, DropTurns())
+    assert report is not None
+    assert report["dropped"] == [0, 1]
+    assert list(fit(messages, 10, DropTurns())[0]) == messages[2:]
+    with pytest.raises(ContextLimitError) as stop:
+        fit(messages, 9, DropTurns())
+    assert stop.value.message == (
+        "the request is too long, and what may be left out is left out already"
+    )
+
+
+@pytest.mark.parametrize(("limit", "dropped"), [(40, [0, 1]), (39, [0, 1, 2, 3])])
+def test_turns_are_left_out_until_it_fits_to_the_token(limit: int, dropped: list[int]) -> None:
+    turn = [Message("user", "x" * 6), said("y" * 6)]
+    _, report = fit([*turn, *turn, *turn], limit, DropTurns())
+    assert report is not None
+    assert report["dropped"] == dropped
+
+
+@pytest.mark.parametrize(("more", "cut"), [(0, [2]), (1, [2, 3])])
+def test_outputs_are_cut_until_it_fits_to_the_token(more: int, cut: list[int]) -> None:
+    messages = [Message("user", "u"), said("", call(1), call(2))]
+    messages += [result_of(f"call-{n}", "x" * 1000) for n in (1, 2)]
+    first = [*messages[:2], cut_result(messages[2], 50, 50), messages[3]]
+    _, report = fit(messages, by_characters().tokens(first) - more, TruncateOutput(50, 50))
+    assert report is not None
+    assert [one["index"] for one in report["truncated"]] == cut
+
+
+def test_an_output_that_a_cut_would_make_no_shorter_stays_whole() -> None:
+    """What a cut leaves out, its mark and `truncated` take up again."""
+    whole = result_of("call-1", "x" * 120)
+    mark = len(cut_result(whole, 50, 50).content) - len(whole.content)
+    assert mark > 0
+    short = [Message("user", "u"), said("", call(1)), result_of("call-1", "x" * (120 + mark))]
+    assert len(cut_result(short[2], 50, 50).content) == len(short[2].content)
+    with pytest.raises(ContextLimitError):
+        fit(short, 100, TruncateOutput(50, 50))
+    messages = [*short, said("", call(2)), result_of("call-2", "x" * 1000)]
+    _, report = fit(messages, 500, TruncateOutput(50, 50))
+    assert report is not None
+    assert [one["index"] for one in report["truncated"]] == [4]
+
+
+class Sweeps:
+    """A reduction with a long name, that leaves out the first message."""
+
+    def reduce(self, draft: Draft) -> Draft:
+        names = (*draft.policies, "sweeps" * 12)
+        return replace(draft, dropped=frozenset({0}), policies=names)
+
+
+def test_the_names_of_the_policies_have_at_most_64_characters() -> None:
+    _, report = fit([Message("user", "x" * 90), Message("user", "y")], 50, Sweeps())
+    assert report is not None
+    assert report["policy"] == ("sweeps" * 12)[:64]
+
+
+def test_an_overflow_before_anything_was_sent_leaves_no_room() -> None:
+    window = ContextWindow(100, by_characters(), [DropTurns()])
+    with pytest.raises(ContextLimitError):
+        window.fit([Message("user", "go")], ContextOverflowError("too long"))
 
 
 def test_only_as_many_outputs_are_cut_as_has_to_be_oldest_first() -> None:

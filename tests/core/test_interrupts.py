@@ -76,6 +76,17 @@ def test_the_handler_is_pythons_own_around_foreign_code_and_afterwards() -> None
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+def test_ctrl_c_between_two_steps_is_a_cancellation_by_the_user() -> None:
+    journal = SpyJournal()
+    journal.look = lambda record: (
+        signal.raise_signal(signal.SIGINT) if record.kind == "tool_start" else None
+    )
+    runner = runner_of(SCRIPT, Probe(), journal=journal)
+    result = ends_well(runner.run("go"))
+    assert (result.stop_reason, runner.cancel.by) == ("cancelled", "user")
+    assert [record.kind for record in journal.records][-1] == "turn_end"
+
+
 def test_a_handler_of_somebody_else_is_left_alone() -> None:
     mine = lambda *_: None  # noqa: E731
     before = signal.signal(signal.SIGINT, mine)

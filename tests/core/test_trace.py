@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from curriculum.core.errors import TraceError
+from curriculum.core.line_limit import MARK, shorten
 from curriculum.core.messages import ModelTurn
 from curriculum.core.trace import (
     MAX_LINE_BYTES,
@@ -150,6 +151,13 @@ def test_no_line_passes_the_limit_and_a_cut_is_marked_and_pointed_at(
         assert len(line) <= MAX_LINE_BYTES
         data = json.loads(line)
         assert (data["redaction"]["status"] == "redacted") == (b"REDACTED:line-limit:1" in line)
+
+
+def test_a_text_of_just_the_length_is_not_cut() -> None:
+    assert shorten({"a": "x" * 10, "b": ["y" * 11]}, 10) == (
+        ["/payload/b/0"],
+        {"a": "x" * 10, "b": ["y" * 10 + MARK]},
+    )
 
 
 def test_a_cut_is_pointed_at_also_under_a_key_that_needs_escapes() -> None:

@@ -22,7 +22,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from tests.mutation import report
-from tests.mutation.mutants import Mutant, mutants_of, sample_of
+from tests.mutation.mutants import Mutant, module_of, mutants_of, sample_of
 from tests.mutation.survivors import Identity, in_scope, read_list, write_draft
 from tests.mutation.trials import TrialError, first_trial, second_trial
 from tests.mutation.workshop import ROOT, copy_checkout, set_up_mutmut
@@ -65,7 +65,9 @@ def campaign(asked: argparse.Namespace, plan: dict[str, list[str]], folder: Path
     os.chdir(copy)  # mutmut finds its settings in the current folder
     everyone = [mutant for path in files for mutant in mutants_of(path)]
     tried = choose(everyone, wanted, asked)
-    names = [] if len(tried) == len(everyone) else [mutant.name for mutant in tried]
+    names = [mutant.name for mutant in tried]
+    if len(tried) == len(everyone):
+        names = [f"{module_of(path)}.*" for path in files]  # mutmut compares each with each
     verdicts = first_trial(copy, tried, names, asked.jobs)
     if not (asked.quick or asked.tests):
         slow = [*plan["slow"], *plan["wider"]]

@@ -35,7 +35,8 @@ def first_trial(
 ) -> dict[str, str]:
     """What mutmut says of each mutant, by its name: killed, survived, timeout, no tests, ...
 
-    `names` are those to try, or none for all that mutmut makes.
+    `names` are those to try, or patterns of them. That some are given has mutmut ask pytest for
+    each test by its id first: one that is not found ends the campaign, and kills nobody.
     """
     log = copy.parent / "mutmut.log"
     print(f"first trial: {len(mutants)} mutants; mutmut writes to {log}", file=sys.stderr)

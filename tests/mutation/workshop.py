@@ -26,12 +26,18 @@ source_paths = ["curriculum"]
 only_mutate = {files}
 also_copy = {others}
 pytest_add_cli_args_test_selection = {tests}
-pytest_add_cli_args = ["-p", "no:cacheprovider"]
+pytest_add_cli_args = ["-p", "no:cacheprovider", "-p", "plain_ids"]
 timeout_constant = 5.0
 timeout_multiplier = 5.0
 use_setproctitle = false
 track_dependencies = false
 use_git_change_detection = false
+"""
+# pytest cannot be given back each id that it makes (quotes, escapes), and for mutmut an id that is
+# not found is a kill. So under mutmut parameters are numbered.
+PLAIN_IDS = """
+def pytest_make_parametrize_id(val, argname):
+    return argname
 """
 ALONE = ["unshare", "--user", "--map-root-user", "--pid", "--mount-proc", "--fork", "--kill-child"]
 AS_CHILD = ["sh", "-c", '"$@"; exit $?', "sh"]  # the first process of a namespace reaps for all
@@ -43,6 +49,7 @@ def copy_checkout(root: Path, copy: Path) -> None:
 
 def set_up_mutmut(copy: Path, files: Sequence[Path], tests: Sequence[str]) -> None:
     """Have mutmut change `files` of the copy, and try the mutants with `tests`."""
+    (copy / "plain_ids.py").write_text(PLAIN_IDS, "utf-8")
     others = [x.name for x in copy.iterdir() if x.name not in ("curriculum", "tests")]
     settings = SETTINGS.format(
         files=json.dumps([str(path) for path in files]),
