@@ -173,6 +173,25 @@ def test_hints_come_one_after_the_other_and_the_last_again(desk: Desk) -> None:
     assert "hint 1 of 3" in desk.ok("hint", "s01.a", "--level", "1")
 
 
+def test_hints_speak_the_learners_language(desk: Desk) -> None:
+    assert "模型替身" in desk.ok("hint", "s01.a", "--lang", "zh", "--level", "1")
+    for name, lang, is_chinese in (
+        ("LANG", "zh_CN.UTF-8", True),
+        ("LC_ALL", "zh_TW.UTF-8", True),
+        ("LANG", "en_GB.UTF-8", False),
+        ("LANG", "C", False),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-S", "-m", "curriculum", "hint", "s01.a", "--level", "1"],
+            cwd=desk.root,
+            env={**desk.env, "PYTHONUTF8": "1", "LANG": "", name: lang},
+            capture_output=True,
+            encoding="utf-8",
+            timeout=120,
+        )
+        assert ("模型替身" in done.stdout) == is_chinese, (name, lang)
+
+
 def test_a_solution_is_shown_after_an_attempt_or_when_spoiled(desk: Desk) -> None:
     spoiled = desk.ok("solution", "s03.b", "--spoil")
     assert "class WordCount:" in spoiled

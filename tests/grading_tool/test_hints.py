@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
+import re
 
-from curriculum.grading.cli.catalogue import ROOT, read_lessons
-from curriculum.grading.cli.hints import LEVELS, read_hints
+import pytest
+from rich.cells import cell_len
+
+from curriculum.grading.cli.catalogue import ROOT, Exercise, read_lessons
+from curriculum.grading.cli.hints import FILES, LEVELS, read_hints
 from curriculum.grading.cli.sources import solution_of
 
 EXERCISES = [exercise for lesson in read_lessons() for exercise in lesson.exercises]
@@ -17,24 +20,23 @@ def test_every_lesson_has_four_exercises() -> None:
     assert set(counts.values()) == {4}
 
 
-HINTED = [
-    exercise
-    for exercise in EXERCISES
-    if (ROOT / "curriculum" / "lessons" / exercise.lesson / "hints.toml").exists()
-]
-
-
-def test_the_first_lessons_have_hints() -> None:
-    assert {exercise.lesson[:3] for exercise in HINTED} >= {f"s0{n}" for n in range(1, 7)}
-
-
-@pytest.mark.parametrize("exercise", HINTED, ids=lambda exercise: exercise.short)
-def test_three_hints_that_differ_and_have_no_endless_lines(exercise) -> None:  # type: ignore[no-untyped-def]
-    hints = read_hints(ROOT, exercise)
+@pytest.mark.parametrize("lang", FILES)
+@pytest.mark.parametrize("exercise", EXERCISES, ids=lambda exercise: exercise.short)
+def test_three_hints_that_differ_and_have_no_endless_lines(exercise: Exercise, lang: str) -> None:
+    hints = read_hints(ROOT, exercise, lang)
     assert len(hints) == len(set(hints)) == LEVELS
     for hint in hints:
         assert hint
-        assert max(map(len, hint.splitlines())) <= 120
+        assert max(cell_len(line) for line in hint.splitlines()) <= 120
+        assert bool(re.search("[\u4e00-\u9fff]", hint)) == (lang == "zh")
+
+
+@pytest.mark.parametrize("exercise", EXERCISES, ids=lambda exercise: exercise.short)
+def test_both_languages_name_the_same_code(exercise: Exercise) -> None:
+    """Words with an underscore are names: what one language tells of, the other tells of too."""
+    english, chinese = (" ".join(read_hints(ROOT, exercise, lang)) for lang in ("en", "zh"))
+    names = [set(re.findall(r"[A-Za-z.]+_[A-Za-z_]+", text)) for text in (english, chinese)]
+    assert names[0] ^ names[1] <= {"SOME_ID"}
 
 
 @pytest.mark.parametrize("exercise", EXERCISES, ids=lambda exercise: exercise.short)

@@ -11,7 +11,7 @@ from typing import NoReturn
 from curriculum.grading.cli import catalogue, faults, sources
 from curriculum.grading.cli.faults import CommandError, program
 from curriculum.grading.cli.graded import grade_all
-from curriculum.grading.cli.hints import read_hints
+from curriculum.grading.cli.hints import FILES, hint_language, read_hints
 from curriculum.grading.cli.progress import Progress
 from curriculum.grading.cli.screen import next_lesson, show_board, show_grade, show_total
 from curriculum.grading.submission import commands as submissions
@@ -70,6 +70,7 @@ def _parser() -> _Parser:
     add("watch", _watch, "grade a lesson whenever its file is saved", "LESSON", nargs="*")
     hint = add("hint", _hint, "the next of three hints for an exercise", "EXERCISE")
     hint.add_argument("--level", type=int, choices=(1, 2, 3), help="this one instead")
+    hint.add_argument("--lang", choices=FILES, help="the language; else what LANG says")
     solution = add("solution", _solution, "the reference, after an attempt", "EXERCISE")
     solution.add_argument("--spoil", action="store_true", help="also before an attempt")
     add("reset", _reset, "put stubs back; what you wrote is kept", "NAME")
@@ -161,7 +162,8 @@ def _watch(given: argparse.Namespace) -> int:
 
 def _hint(given: argparse.Namespace) -> int:
     _, exercise = catalogue.find_exercise(catalogue.read_lessons(), given.what)
-    hints, progress = read_hints(ROOT, exercise), Progress(ROOT)
+    hints = read_hints(ROOT, exercise, given.lang or hint_language())
+    progress = Progress(ROOT)
     level = given.level or min(progress.of(exercise).get("hints", 0) + 1, len(hints))
     print(f"{exercise.short} {exercise.name}, hint {level} of {len(hints)}\n\n{hints[level - 1]}")
     if level < len(hints):

@@ -25,7 +25,7 @@ from curriculum.grading.submission.isolation import (
     packages,
 )
 
-LEFT_OUT = ("solutions.py", "__pycache__", "mino", "hints.toml")
+LEFT_OUT = ("solutions.py", "__pycache__", "mino", "hints*.toml")
 
 
 class Box:
