@@ -241,7 +241,7 @@ def test_a_cancellation_is_by_the_user_the_harness_or_a_policy(
     token.cancel(by)
     with pytest.raises(CancelledError) as cancelled:
         token.check()
-    assert cancelled.value.by == by
+    assert (cancelled.value.by, cancelled.value.message) == (by, "the run was cancelled")
 
 
 @pytest.mark.parametrize("text", [b"bytes", None, 5])

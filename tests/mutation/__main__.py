@@ -89,12 +89,12 @@ def campaign(asked: argparse.Namespace, plan: dict[str, list[str]], folder: Path
 def choose(
     everyone: Sequence[Mutant], wanted: Collection[Identity] | None, asked: argparse.Namespace
 ) -> list[Mutant]:
-    """The mutants to try. Raises ValueError if there is none, or one of the wanted is missing."""
+    """The mutants to try; one that is wanted and not there is told. Raises ValueError for none."""
     tried = list(everyone)
     if wanted is not None:
         tried = [mutant for mutant in everyone if mutant.identity in wanted]
         for function, change in set(wanted) - {mutant.identity for mutant in tried}:
-            raise ValueError(f"{asked.only}: there is no such mutant of {function}:\n{change}")
+            print(f"{asked.only}: no such mutant of {function}:\n{change}", file=sys.stderr)
     if asked.sample:
         tried = sample_of(tried, asked.sample, asked.seed)
     if not tried:
