@@ -135,19 +135,17 @@ class CallRunner:
 
         def show(stream: str, text: str) -> None:
             nonlocal pieces
-            self._recorder.emit(
-                "tool.output",
-                actor_kind="tool",
-                actor_id=call.name,
-                payload={
-                    "call_id": call.call_id,
-                    "index": pieces,
-                    "stream": stream,
-                    "text": clean_text(text),
-                },
-                parent=self._ledger.cause_of(call),
-            )
-            pieces += 1
+            with self._ledger.outputs:  # a tool may have threads, and they may outlive its call
+                cause = self._ledger.cause_of(call)
+                about = {"call_id": call.call_id, "index": pieces, "stream": stream}
+                self._recorder.emit(
+                    "tool.output",
+                    actor_kind="tool",
+                    actor_id=call.name,
+                    payload={**about, "text": clean_text(text)},
+                    parent=cause,
+                )
+                pieces += 1
 
         def execute() -> ToolResult | Exception:
             try:

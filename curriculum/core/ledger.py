@@ -6,6 +6,8 @@ it was and no event claims otherwise. The ledger decides nothing; the loop does.
 
 from __future__ import annotations
 
+from _thread import RLock
+
 from curriculum.core.errors import (
     CancelledError,
     JournalError,
@@ -64,6 +66,7 @@ class Ledger:
         self._request: Event
         self._shown: list[str] = []
         self._open: dict[str, OpenCall] = {}
+        self.outputs = RLock()  # held while live output is recorded, or a call ceases to be open
         self._cancellation: CancelledError | None = None
 
     def note(self, type: str, payload: Mapping[str, object], parent: Event | None = None) -> Event:
@@ -238,7 +241,7 @@ class Ledger:
 
     # region: calls
     def cause_of(self, call: ToolCall) -> Event:
-        """The latest event of an open call."""
+        """The latest event of an open call. Raises KeyError if it has its result."""
         return self._open[call.call_id].cause
 
     def decided(self, call: ToolCall, decision: Event) -> None:
@@ -260,12 +263,14 @@ class Ledger:
 
     def _show_result(self, call: ToolCall, result: ToolResult) -> None:
         by_tool = result.status in ("completed", "failed")
+        with self.outputs:
+            cause = self._open.pop(call.call_id).cause
         self.recorder.emit(
             "tool.result",
             actor_kind="tool" if by_tool else "harness",
             actor_id=call.name if by_tool else self._config.agent_id,
             payload={"call_id": call.call_id, **result.payload()},
-            parent=self._open.pop(call.call_id).cause,
+            parent=cause,
             provenance="synthesized" if result.status == "unknown" else None,
         )
 

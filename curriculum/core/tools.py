@@ -115,7 +115,10 @@ class ToolResult:
 
 @value
 class RunningCall:
-    """What a tool may use while it runs: its id, the cancel token, and a place for live output."""
+    """What a tool may use while it runs: its id, the cancel token, and a place for live output.
+
+    `output(stream, text)` may be called from any thread; after the result it raises KeyError.
+    """
 
     call_id: str
     cancel: CancelToken
@@ -218,4 +221,4 @@ def _check_display(display: Mapping[str, object]) -> None:
 
 
 def _is_word(text: str) -> bool:
-    return 0 < len(text) <= 64 and all(c == "-" or "a" <= c <= "z" for c in text)
+    return 0 < len(text) <= 64 and text[0] != "-" and all(c == "-" or "a" <= c <= "z" for c in text)

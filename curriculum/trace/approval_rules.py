@@ -27,7 +27,8 @@ class Approval:
 class Call:
     """A proposed call on its way to its one result.
 
-    `copies` are later calls under the same id: a finding each, so their results are none.
+    `copies` are later calls under the same id: a finding each, so their results are none. A call
+    that was denied once stays denied, also when it is asked about again.
     """
 
     line: int
@@ -36,6 +37,7 @@ class Call:
     starts: int = 0
     outputs: int = 0
     approval: Approval | None = None
+    is_denied: bool = False
     is_late: bool = False
 
 
@@ -79,6 +81,7 @@ class ApprovalRules:
             self._now.error("A02", "/payload/approval_id", said)
         else:
             approval.decision = payload["decision"]
+            call.is_denied = call.is_denied or approval.decision == "deny"
 
     def _expect_decision(self, approval: Approval) -> None:
         if not (approval.decision or approval.excused or self._now.blind):
@@ -92,10 +95,10 @@ class ApprovalRules:
             self._now.error("A03", "/payload/call_id", said)
             approval.excused = True
 
-    def check_result(self, approval: Approval, status: str) -> None:
+    def check_result(self, call: Call, approval: Approval, status: str) -> None:
         """A call that was asked about has its result."""
         self._expect_decision(approval)
-        refused = approval.decision == "deny" and status not in ("denied", "not_executed")
+        refused = call.is_denied and status not in ("denied", "not_executed")
         if refused and not approval.excused:
             self._now.error(
                 "A05", "/payload/status", f"the call was denied, its result is {status}"

@@ -21,6 +21,7 @@ from curriculum.trace.report import shown_name
 
 USAGE, BAD_DATA, NO_INPUT, UNAVAILABLE, IO_FAULT = 64, 65, 66, 69, 74
 SHORTEST_SECRET = 4
+MOST_SECRET_BYTES = 1_000_000
 PATIENCE_SECONDS = 1.0
 MEGABYTE = 1_000_000
 # What every command that reads events may end with, for its --help.
@@ -103,7 +104,12 @@ def read_secrets(files: Iterable[str], given: Iterable[str] = ()) -> tuple[str, 
     secrets = list(given)
     for name in files:
         try:
-            secrets += filter(None, Path(name).read_text("utf-8").splitlines())
+            with Path(name).open("rb") as file:
+                data = file.read(MOST_SECRET_BYTES + 1)
+            if len(data) > MOST_SECRET_BYTES:
+                said = f"{shown_name(name)}: more than {MOST_SECRET_BYTES} bytes of secrets"
+                raise RefusedError(said, NO_INPUT)
+            secrets += filter(None, data.decode().splitlines())
         except (OSError, ValueError) as fault:
             is_text = not isinstance(fault, UnicodeDecodeError)
             why = reason(fault) if is_text else "the secrets are not UTF-8"

@@ -24,26 +24,34 @@ class Phases:
     """Whose time it is. An interval between two events belongs to what the first left going on.
 
     Of two things at once the first of: the model is asked, a tool acts, somebody decides, a retry
-    is waited for. The rest is the harness's own.
+    is waited for. The rest is the harness's own. A harness may record the next attempt before it
+    waits; so the first `wait_us` after a retry.wait are waiting, whatever was recorded meanwhile,
+    until the attempt gives its first sign.
     """
 
     def __init__(self) -> None:
         self.spent_us = dict.fromkeys(PHASES, 0)
         self._before_us = 0
         self._asked = self._waiting = False
-        self._acting = self._questions = 0
+        self._acting = self._questions = self._owed_us = 0
+        self.waited_us = 0  # since the latest model.request, before its first sign
 
     def move(self, event: Event) -> None:
         """The next event."""
         now, kind = event["elapsed_us"], event["type"]
-        self.spent_us[self._phase()] += max(0, now - self._before_us)
+        passed = max(0, now - self._before_us)
+        waited = min(passed, self._owed_us)
+        self._owed_us -= waited
+        self.waited_us += waited
+        self.spent_us["retry"] += waited
+        self.spent_us[self._phase()] += passed - waited
         self._before_us = now
         if kind == "model.request":
-            self._asked, self._waiting = True, False
-        elif kind == "model.response":
-            self._asked = False
+            self._asked, self._waiting, self.waited_us = True, False, 0
+        elif kind in ("model.delta", "model.response"):
+            self._asked, self._owed_us = kind == "model.delta", 0
         elif kind == "retry.wait":
-            self._waiting = True
+            self._waiting, self._owed_us = True, event["payload"]["wait_us"]
         elif kind == "approval.request":
             self._questions += 1
         elif kind == "approval.decision":
@@ -54,7 +62,7 @@ class Phases:
             self._acting = max(0, self._acting - 1)
         elif kind in ("user.message", "session.stop"):
             self._asked = self._waiting = False
-            self._acting = self._questions = 0
+            self._acting = self._questions = self._owed_us = 0
 
     def _phase(self) -> str:
         if self._asked:
@@ -119,7 +127,8 @@ class Stats:
 
     def _answer(self, event: Event, payload: Event) -> None:
         self.responses[payload["status"]] += 1
-        self.answer_us.add(max(0, event["elapsed_us"] - self._asked_us))
+        taken_us = event["elapsed_us"] - self._asked_us - self.phases.waited_us
+        self.answer_us.add(max(0, taken_us))
         usage = payload.get("usage")
         if usage is None:
             self.unmetered += 1

@@ -27,7 +27,7 @@ class ToolRules:
         self._calls: dict[str, Call] = {}
         self.approvals = ApprovalRules(now, lambda call_id: self._calls.get(call_id))
         self._turn_ids = IdSet()
-        self._proposed: dict[str, tuple[int, dict[str, Any]]] = {}
+        self._proposed: dict[str, list[tuple[int, dict[str, Any]]]] = {}
         self._response: dict[str, Any] = {}
         self._response_line = 0
 
@@ -46,8 +46,8 @@ class ToolRules:
         self._expect_calls()
         self._response, self._response_line = payload, self._now.line
         if payload["status"] == "completed":  # of any other answer nothing is run
-            calls = enumerate(payload["tool_calls"])
-            self._proposed = {call["call_id"]: (index, call) for index, call in calls}
+            for index, call in enumerate(payload["tool_calls"]):
+                self._proposed.setdefault(call["call_id"], []).append((index, call))
 
     def call(self, event: dict[str, Any]) -> None:
         payload = event["payload"]
@@ -55,14 +55,14 @@ class ToolRules:
         if not self._turn_ids.add(call_id):
             said = f"the call_id {quote(call_id)} was used before in this turn"
             self._now.error("T02", "/payload/call_id", said)
-            self._proposed.pop(call_id, None)
+            self._take_proposal(call_id)
             if call_id in self._calls:
                 self._calls[call_id].copies += 1
             else:
                 self._register(call_id)
             return
         self._register(call_id)
-        _, proposal = self._proposed.pop(call_id, (0, None))
+        proposal = self._take_proposal(call_id)
         if proposal is None:
             names = [call["call_id"] for call in self._response.get("tool_calls", ())]
             if not self._now.blind and not any(may_be_same(call_id, name) for name in names):
@@ -77,6 +77,16 @@ class ToolRules:
             if not may_be_same(here, there):
                 said = f"{name} is {quote(here)}, the response proposed {quote(there)}"
                 self._now.error("T08", f"/payload/{name}", said)
+
+    def _take_proposal(self, call_id: str) -> dict[str, Any] | None:
+        """The first call of that id which the response proposed and which has no tool.call yet."""
+        proposals = self._proposed.get(call_id)
+        if not proposals:
+            return None
+        _, proposal = proposals.pop(0)
+        if not proposals:
+            del self._proposed[call_id]
+        return proposal
 
     def _register(self, call_id: str) -> None:
         if len(self._calls) < MOST_CALLS:
@@ -100,8 +110,8 @@ class ToolRules:
     def _expect_calls(self) -> None:
         """Every call that the response proposed should have had its tool.call by now."""
         if not self._now.blind:
-            for call_id, (index, _) in self._proposed.items():
-                if not is_masked(call_id):
+            for call_id, proposals in self._proposed.items():
+                for index, _ in () if is_masked(call_id) else proposals:
                     said = f"the proposed call {quote(call_id)} has no tool.call"
                     pointer = f"/payload/tool_calls/{index}"
                     self._now.error("T08", pointer, said, self._response_line)
@@ -160,7 +170,7 @@ class ToolRules:
         call.status = status
         self._check_start(call, status, event["provenance"]["source"])
         if call.approval:
-            self.approvals.check_result(call.approval, status)
+            self.approvals.check_result(call, call.approval, status)
 
     def _report_second(self, call_id: str) -> None:
         self._now.error("T03", "/payload/call_id", f"call {quote(call_id)} has its result already")

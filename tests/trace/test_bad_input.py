@@ -184,3 +184,14 @@ def test_with_nowhere_to_say_it_the_exit_code_is_right(words: list[str]) -> None
     assert closed(">/dev/full 2>/dev/full", *words_for(words, GOOD))[0] == 74
     assert closed("<&- >&- 2>&-", *words_for(words, GOOD))[0] == 74
     assert closed("2>/dev/full", words[0], "--no-such-option")[0] == 64
+
+
+@pytest.mark.parametrize("command", [["redact", str(GOOD)], ["validate", str(GOOD)]])
+def test_a_secret_file_without_end_is_refused(command: list[str], tmp_path: Path) -> None:
+    done = run(*command, "--secret-file", "/dev/zero")
+    assert (done.returncode, done.stdout) == (66, "")
+    assert done.stderr.endswith("/dev/zero: more than 1000000 bytes of secrets\n")
+    assert len(done.stderr.splitlines()) == 1
+    whole = tmp_path / "secrets"
+    whole.write_bytes(b"planted\n" * 125_000)
+    assert run(*command, "--secret-file", whole).returncode == 0

@@ -19,7 +19,23 @@ from curriculum.trace.stats import MOST_NAMES, OTHERS, Stats
 from tests.golden import ROOT
 from tests.trace.commands import COMMAND, run
 from tests.trace.runs import PLANS, Plan, perform
-from tests.trace.story import Event, call, calls, error, event, numbered, place, to_bytes
+from tests.trace.story import (
+    Event,
+    call,
+    calls,
+    delta,
+    error,
+    event,
+    failed,
+    numbered,
+    place,
+    request,
+    response,
+    start,
+    stop,
+    to_bytes,
+    user,
+)
 
 
 def counted(events: list[Event], prices: dict[str, Price] | None = None) -> dict[str, Any]:
@@ -60,6 +76,48 @@ def test_time_belongs_to_what_goes_on() -> None:
         "retry": 0,
         "harness": 7_000,
     }
+
+
+def timed(*steps: tuple[int, Event]) -> list[Event]:
+    """Events at the given times, in µs since the first."""
+    made = numbered([one for _, one in steps])
+    return [{**one, "elapsed_us": at} for (at, _), one in zip(steps, made, strict=True)]
+
+
+def retried(wait_at: int, ask_at: int, *answer: tuple[int, Event]) -> dict[str, Any]:
+    """A failed attempt from 10 to 110 µs, a wait of 500, and another attempt."""
+    about = {"request_id": "request-1", "attempt": 1, "cause": "overloaded", "wait_us": 500}
+    again = request(2, "user", attempt=2, turn=1, retry_of="request-1")
+    events = timed(
+        (0, start()),
+        (0, user()),
+        (10, request(1, "user")),
+        (110, failed(1)),
+        (wait_at, event("retry.wait", "harness", **about)),
+        (ask_at, again),
+        *answer,
+    )
+    return counted(events)
+
+
+def test_a_wait_that_follows_the_next_request_is_no_time_of_the_model() -> None:
+    """As this harness records it: the next attempt is on record before the wait."""
+    data = retried(110, 110, (680, response(2, "Yes.")), (690, stop()))
+    assert data["time_us"] == dict(model=100 + 70, tools=0, approval=0, retry=500, harness=20)
+    assert data["answer_us"] == [100, 70]
+
+
+def test_a_wait_before_the_next_request_is_counted_once() -> None:
+    data = retried(110, 615, (680, response(2, "Yes.")), (690, stop()))
+    assert data["time_us"] == dict(model=100 + 65, tools=0, approval=0, retry=505, harness=20)
+    assert data["answer_us"] == [100, 65]
+
+
+def test_a_first_sign_of_the_answer_ends_the_wait() -> None:
+    """Whatever was announced: the clock of a scripted run knows nothing of its waits."""
+    data = retried(110, 110, (200, delta(2, 0, "Yes.")), (300, response(2, "Yes.")), (300, stop()))
+    assert data["time_us"]["retry"] == 90
+    assert data["time_us"]["model"] == 100 + 100
 
 
 def test_tokens_and_cost_are_exact() -> None:

@@ -109,6 +109,13 @@ def tools() -> Iterator[Case]:
     line = edit.payload("model.response", tool_calls=[story.CALL, other])
     yield edit.case("T08-no-call", "a proposal is lost", (line, "T08", "/payload/tool_calls/1"))
     edit = Edit()
+    line = edit.payload("model.response", tool_calls=[story.CALL, story.CALL])
+    yield edit.case(
+        "T08-proposed-twice",
+        "one call_id proposed twice, one tool.call",
+        (line, "T08", "/payload/tool_calls/1"),
+    )
+    edit = Edit()
     line = edit.payload("model.response", tool_calls=[])
     yield edit.case(
         "T08-not-proposed", "a call out of nowhere", (line + 1, "T08", "/payload/call_id")
@@ -160,6 +167,16 @@ def approvals() -> Iterator[Case]:
     edit.events[line - 1] = story.result("unknown_tool")
     yield edit.case(
         "A05-other", "denied, yet the tool is unknown", (line, "A05", "/payload/status")
+    )
+    edit = Edit()
+    edit.payload("approval.decision", decision="deny")
+    again = {"approval_id": "approval-2"}
+    edit.put(edit.at("tool.start"), story.question(**again), story.decision(**again))
+    line = edit.at("tool.result") + 1
+    yield edit.case(
+        "A05-asked-again",
+        "denied, then asked again until somebody allowed it",
+        (line, "A05", "/payload/status"),
     )
     edit = Edit()
     line = edit.fields("approval.decision", actor={"kind": "model", "id": "model"})
