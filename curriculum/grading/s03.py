@@ -50,14 +50,14 @@ def _runs_of_all_statuses(rng: random.Random) -> Iterator[RunResult]:
             decision = super().decide(request)
             return Decision("deny", "user", "me") if request.display["do"] == "deny" else decision
 
-    word = f" word-{rng.randrange(10**6)}\n" * 40
+    word = f" word-{rng.randrange(10**6)} \n"
     batch = [
         probe_call(ids[0], "work", word),
         probe_call(ids[1], "fail", f"no {word}"),
         probe_call(ids[2], "deny"),
         ToolCall(ids[3], "probe", "{}"),
         ToolCall(ids[4], "fiction"),
-        probe_call(ids[5], "work", word),
+        probe_call(ids[5], "work", word * 40),
     ]
     rng.shuffle(batch)
     last = (probe_call(ids[6], "work"),)
@@ -92,10 +92,19 @@ def _check_pairs(pair_results: Callable[[Sequence[Event]], Pairs], events: Seque
         if (tuple(mine) if isinstance(mine, list) else mine) != pair:
             owner = next((i for i, other in wanted.items() if other and other == mine), "")
             whose = f", which is the result of {owner!r}" if owner else ""
-            status = "still open: None" if pair is None else str(pair)
+            status = "still open: None" if pair is None else quote(pair)
+            whose = whose or _is_cut(pair, mine)
             raise mistake(f"for {call_id!r} {status}", f"you say {quote(mine)}{whose}", OBSERVE)
     if extra := sorted(map(str, set(got) - set(wanted))):
         raise mistake("only calls of this trace", f"you also have {extra}", OBSERVE)
+
+
+def _is_cut(pair: tuple[str, str] | None, mine: object) -> str:
+    """What to say of a result whose output was cut: both texts are too long to be shown."""
+    output = str(mine[1]) if isinstance(mine, (list, tuple)) and len(mine) == 2 else ""
+    if pair is None or not output or len(output) >= len(pair[1]):
+        return ""
+    return f": {len(output)} of the {len(pair[1])} characters of the output"
 
 
 def grade_word_count(word_count: Callable[[], Tool]) -> None:

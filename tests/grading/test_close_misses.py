@@ -417,7 +417,7 @@ MISSES: dict[str, Miss] = {
     "s02.d usage lost": (grade_masked_stream, losing(usage=None), "usage to stay as it was"),
     "s02.d secrets stripped": (grade_masked_stream, StripsSecrets, "a beginning of"),
     "s03.a output stripped": (grade_pair_results, outputs(str.strip), "you say"),
-    "s03.a output cut": (grade_pair_results, outputs(lambda text: text[:200]), "you say"),
+    "s03.a output cut": (grade_pair_results, outputs(lambda text: text[:200]), "200 of"),
     "s03.b no words is no text": (grade_word_count, RefusesEmpty, "for '' a completed call"),
     "s03.d two dots in a name": (grade_read_file, RefusesDots, "a..b"),
     "s03.d names that begin alike": (grade_read_file, ComparesNames, "beside the directory"),
