@@ -101,6 +101,8 @@ def draw(lesson: str) -> str:
     taken = {arrow: sorted(letters[word] for word in words) for arrow, words in golden.items()}
     every = all_arrows()
     lines = {(before, after) for before, _, after in every if before != after}
+    if unknown := {event for _, event, _ in every | set(taken)} - set(EVENTS):
+        raise ValueError(f"neither in EVENTS nor in BOOKKEEPING: {sorted(unknown)}")
     if lines != set(LINES):
         raise ValueError(f"runs take {sorted(lines - set(LINES))}, not {set(LINES) - lines}")
     pieces, spots = [], []
