@@ -28,7 +28,7 @@ TASK = "Run uname -s and tell me what it says."
 FOLDER = "/home/you/app"  # as long as what stands in its place: /tmp/ and eight letters
 SESSION = "session-5e1f00d5e1f00d5e"
 FORMAT = """\
-<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{width}" viewBox="0 0 {width} {height}">
+<svg xmlns="http://www.w3.org/2000/svg" role="img" width="600" viewBox="0 0 {width} {height}">
 <title>TITLE</title>
 <style>
 text {{ font-family: ui-monospace, Menlo, Consolas, monospace; font-size: {char_height}px; }}
