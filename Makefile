@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test class lint traces pictures validate bench bench-peers lock clean venv locked
+.PHONY: help demo test class lint traces pictures book validate bench bench-peers lock clean venv locked
 PY := .venv/bin/python
 
 help: ## Show this list
@@ -32,6 +32,9 @@ traces: locked ## Write the golden traces anew (refused if one does not validate
 
 pictures: locked ## Draw the pictures of the pages anew, from the golden traces
 	@$(PY) -m tests.pictures --update
+
+book: locked ## Build the pages as a site in dist/book, for the browser; offline
+	@$(PY) -m lessons.book
 
 validate: locked ## Validate every golden trace
 	@$(PY) -m curriculum.trace validate traces/golden/*.jsonl

@@ -154,6 +154,13 @@ function chooseTheme(theme) {
   byId("theme").value = theme;
 }
 
+/** The address has changed: its theme, and its event if it names one. */
+function heed() {
+  chooseTheme(askedTheme());
+  if (readAddress().has("event")) player.go(askedPosition());
+  showAll();
+}
+
 function connect() {
   listen((deed) => deeds[deed]());
   for (const element of document.querySelectorAll("[data-do]")) {
@@ -170,7 +177,7 @@ function connect() {
     chooseTheme(event.target.value);
     showAll();
   });
-  window.addEventListener("hashchange", () => player.go(askedPosition()));
+  window.addEventListener("hashchange", heed);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", showAll);
   query.addEventListener("input", seek);
   query.addEventListener("keydown", (event) => {
@@ -234,10 +241,16 @@ function askedPosition() {
   return Math.min(Math.max(0, Math.floor(line) - 1), Math.max(0, axis.count - 1));
 }
 
-const asked = readAddress();
-chosen.lang = asked.get("lang") ?? "";
+/** The theme that the address names, or none. */
+function askedTheme() {
+  return ["light", "dark"].find((theme) => theme === readAddress().get("theme")) ?? "";
+}
+
+// In a frame, language and theme are those of the page around it.
+document.documentElement.classList.toggle("framed", window.top !== window);
+chosen.lang = readAddress().get("lang") ?? "";
 byId("language").value = speak(chosen.lang || navigator.language);
-chooseTheme(["light", "dark"].find((theme) => theme === asked.get("theme")) ?? "");
+chooseTheme(askedTheme());
 byId("strips").append(...strips.map((strip) => strip.element));
 byId("sides").append(...sides.map((side) => side.element));
 byId("sides").classList.toggle("two", sides.length > 1);

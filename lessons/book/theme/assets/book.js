@@ -1,0 +1,35 @@
+// Each player wears the colours of the page around it, also when they change.
+
+const players = [...document.querySelectorAll(".player iframe")];
+
+function dress() {
+  const theme = document.body.dataset.mdColorScheme === "slate" ? "dark" : "light";
+  for (const frame of players) {
+    const address = frame.src.replace(/(&theme=\w+)?$/, `&theme=${theme}`);
+    // Once it is loaded, only what stands behind the # may change, or it would begin anew.
+    if (frame.dataset.loaded) frame.contentWindow.location.replace(address);
+    else frame.src = address;
+  }
+}
+
+for (const frame of players) {
+  frame.addEventListener("load", () => {
+    frame.dataset.loaded = "yes";
+  });
+}
+new MutationObserver(dress).observe(document.body, { attributeFilter: ["data-md-color-scheme"] });
+dress();
+
+// The theme opens menu and search of a phone with labels, which keys do not reach. (It takes Enter.)
+const named = { __drawer: ".md-nav--primary", __search: ".md-search__input" };
+for (const [toggle, what] of Object.entries(named)) {
+  const label = document.querySelector(`.md-header__inner > label[for=${toggle}]`);
+  label.tabIndex = 0;
+  label.role = "button";
+  label.ariaLabel = document.querySelector(what).ariaLabel;
+  label.addEventListener("keydown", (event) => {
+    if (event.key !== " ") return;
+    event.preventDefault();
+    label.click();
+  });
+}

@@ -1,0 +1,157 @@
+"""The pages in a real browser: each renders, on a desk and on a phone, for keys and readers too."""
+
+from __future__ import annotations
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from lessons.book.places import LANGUAGES, Places
+from tests.book.conftest import PHONE, Opened
+
+RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}
+
+
+def addresses(language: str) -> list[str]:
+    """Every page of one language that is read; of the code pages two stand for all."""
+    found = [f"{language}/{uri[:-3]}.html" for uri in Places(language).all() if uri.endswith(".md")]
+    code = [address for address in found if "/code/" in address]
+    return [address for address in found if address not in code[1:-1]]
+
+
+def width(page: Page) -> int:
+    return int(page.evaluate("document.documentElement.scrollWidth"))
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_page_renders_and_fits_a_phone(open_page: Opened, site: str, language: str) -> None:
+    page = open_page(f"{language}/index.html", **PHONE)
+    for address in addresses(language):
+        answer = page.goto(f"{site}/{address}")
+        assert answer is not None
+        assert answer.status == 200, address
+        assert page.title(), address
+        assert page.locator("html").get_attribute("lang") == language
+        assert page.locator("h1").count() == 1, address
+        assert width(page) <= 390, address
+
+
+def test_the_first_page_chooses_the_language_of_the_browser(open_page: Opened) -> None:
+    page = open_page("index.html", locale="zh-CN")
+    page.wait_for_url("**/zh/index.html")
+    page = open_page("index.html", locale="de-DE")
+    page.wait_for_url("**/en/index.html")
+
+
+@pytest.mark.parametrize("from_disk", [False, True])
+def test_the_switch_of_the_language_stays_on_the_page(open_page: Opened, from_disk: bool) -> None:
+    page = open_page("en/s04_approvals.html", from_disk)
+    page.get_by_role("link", name="中文").click()
+    page.wait_for_url("**/zh/s04_approvals.html")
+    page.get_by_role("link", name="English").click()
+    page.wait_for_url("**/en/s04_approvals.html")
+    page = open_page("en/code/curriculum/core/loop.py.html", from_disk)
+    page.get_by_role("link", name="中文").click()
+    page.wait_for_url("**/zh/code/curriculum/core/loop.py.html")
+
+
+@pytest.mark.parametrize("from_disk", [False, True])
+@pytest.mark.parametrize(
+    ("language", "words", "found"),
+    [
+        ("en", "resume", "s06 · Recovery"),
+        ("zh", "恢复", "s06 · 恢复"),
+        ("zh", "循环", "s01 · Agent 循环"),
+    ],
+)
+def test_the_search_finds_a_page_by_a_word(
+    open_page: Opened, from_disk: bool, language: str, words: str, found: str
+) -> None:
+    page = open_page(f"{language}/index.html", from_disk)
+    page.get_by_role("textbox").click()
+    page.keyboard.insert_text(words)
+    page.keyboard.press("Shift")  # what a reader's typing ends with, and insert_text lacks
+    result = page.locator(".md-search-result__article h1", has_text=found)
+    result.click()
+    expect(page.locator("article h1")).to_contain_text(found)
+
+
+def test_a_copy_button_takes_the_commands_and_leaves_what_they_print(open_page: Opened) -> None:
+    page = open_page("en/s01_agent_loop.html", permissions=["clipboard-read", "clipboard-write"])
+    block = page.locator(".language-console").first
+    block.hover()
+    block.locator("button").first.click()
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied == "python3 -m curriculum.lessons.s01_agent_loop.demo | head -1"
+
+
+def test_an_answer_is_folded_away_and_is_markdown(open_page: Opened) -> None:
+    page = open_page("en/s01_agent_loop.html#checkpoint")
+    answer = page.locator("details", has_text="RunResult")
+    expect(answer.locator("code").first).to_be_hidden()
+    answer.locator("summary").click()
+    expect(answer.locator("code").first).to_be_visible()
+
+
+def test_the_colours_can_be_chosen_and_are_kept(open_page: Opened, site: str) -> None:
+    page = open_page("en/index.html", color_scheme="light")
+    body = page.locator("body")
+    expect(body).to_have_attribute("data-md-color-scheme", "default")
+    page.get_by_title("switch to light").click()
+    page.get_by_title("switch to dark").click()
+    expect(body).to_have_attribute("data-md-color-scheme", "slate")
+    page.goto(f"{site}/zh/s01_agent_loop.html")
+    expect(body).to_have_attribute("data-md-color-scheme", "slate")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(
+    "address",
+    [
+        "en/index.html",
+        "en/s02_streaming.html",
+        "zh/reading_a_trace.html",
+        "en/code/curriculum/core/approval.py.html",
+    ],
+)
+def test_axe_finds_nothing_serious(open_page: Opened, address: str, scheme: str) -> None:
+    page = open_page(address, color_scheme=scheme, reduced_motion="reduce")
+    page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
+    found = Axe().run(page, options=RULES)
+    assert found.response["passes"], "axe has looked at nothing"
+    bad = [v for v in found.response["violations"] if v["impact"] in ("serious", "critical")]
+    assert bad == [], found.generate_report()
+
+
+def test_a_page_is_reached_by_keys_alone(open_page: Opened) -> None:
+    page = open_page("en/index.html")
+    reached = []
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        reached.append(page.evaluate("document.activeElement.textContent.trim()"))
+        if reached[-1] == "s02 · Streaming":
+            break
+    assert "中文" in reached
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/en/s02_streaming.html")
+
+
+def test_the_menu_of_a_phone_opens_by_keys(open_page: Opened) -> None:
+    page = open_page("en/s01_agent_loop.html", **PHONE)
+    link = page.locator(".md-sidebar--primary").get_by_role("link", name="s03 · Bash as a tool")
+    for _ in range(10):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.getAttribute('for')") == "__drawer":
+            break
+    page.keyboard.press("Enter")
+    expect(link).to_be_in_viewport()
+
+
+def test_nothing_moves_for_those_who_asked_for_less_motion(open_page: Opened) -> None:
+    for motion, moves in [("no-preference", True), ("reduce", False)]:
+        page = open_page("en/index.html", reduced_motion=motion)
+        moving = page.evaluate(
+            "[...document.querySelectorAll('*')].filter(e => parseFloat("
+            "getComputedStyle(e).transitionDuration) > 0).length"
+        )
+        assert (moving > 0) is moves
