@@ -180,6 +180,31 @@ def test_a_question_that_comes_to_nothing_has_a_decision_that_says_why(
     assert decision.payload["rationale"] == payloads(result, "error")[0]["message"]
 
 
+def test_a_decision_follows_from_its_question_whatever_is_recorded_meanwhile() -> None:
+    class Notes:
+        def decide(self, request: ApprovalRequest) -> Decision:
+            about = {"call_id": request.call_id}
+            runner.recorder.emit("x.a.note", actor_kind="user", actor_id="u", payload=about)
+            return Decision("allow", "user", "u")
+
+    script = [asks(call(0)), ModelTurn("ok")]
+    runner = runner_of(script, Probe(), granted=False, approver=Notes())
+    result = ends_well(runner.run("go"))
+    (question,) = events_of(result, "approval.request")
+    (decision,) = events_of(result, "approval.decision")
+    assert decision.parent_id == question.event_id
+    assert "rationale" not in decision.payload
+
+
+def test_an_answer_that_is_none_is_told() -> None:
+    class Odd:
+        def decide(self, request: ApprovalRequest) -> str:
+            return "yes"
+
+    result = ends_well(runner_of([asks(call(0))], Probe(), granted=False, approver=Odd()).run("go"))
+    assert payloads(result, "error")[0]["message"] == "TypeError: the approver answered 'yes'"
+
+
 def test_a_denied_result_follows_from_the_decision() -> None:
     result = runner_of([asks(call(0)), ModelTurn("ok")], Probe(), granted=False).run("go")
     decision = events_of(result, "approval.decision")[0]

@@ -100,6 +100,12 @@ def test_never_more_calls_at_once_than_threads() -> None:
     assert kinds == ["call"] * 6 + ["start", "start", "result", "result"] * 3
 
 
+def test_unless_told_four_reads_run_at_once() -> None:
+    calls = reads(6)
+    groups = ParallelReads(CancelToken()).groups(calls, ToolBox([Read()]))
+    assert groups == [calls[:4], calls[4:]]
+
+
 KINDS = st.lists(st.sampled_from(["read", "write", "fiction"]), max_size=12)
 
 

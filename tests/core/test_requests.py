@@ -50,18 +50,21 @@ def test_a_model_that_only_responds_shows_the_chunks_of_its_turn() -> None:
 @pytest.mark.parametrize(
     ("items", "said"),
     [
-        (("a", ModelTurn("b")), "not the text of the answer"),
-        (("a", ModelTurn("")), "not the text of the answer"),
-        (("a",), "without a complete answer"),
-        ((), "without a complete answer"),
-        (("a", 5), "answered with int"),
-        (("a", Retry("late", 1)), "cannot start its answer again"),
+        (("a", ModelTurn("b")), "the streamed text is not the text of the answer"),
+        (("a", ModelTurn("")), "the streamed text is not the text of the answer"),
+        (("a",), "the stream ended without a complete answer"),
+        ((), "the stream ended without a complete answer"),
+        (("a", 5), "the model answered with int, not a ModelTurn"),
+        (
+            ("a", Retry("late", 1)),
+            "a model that has shown text cannot start its answer again",
+        ),
     ],
 )
 def test_an_answer_that_does_not_add_up_is_not_kept(items: tuple[object, ...], said: str) -> None:
     result = streamed(*items)
     assert payloads(result, "error")[0]["kind"] == "protocol"
-    assert said in payloads(result, "error")[0]["message"]
+    assert payloads(result, "error")[0]["message"] == said
     response = payloads(result, "model.response")[0]
     assert (response["status"], response["chunks"]["complete"]) == ("failed", False)
     assert [message.role for message in result.messages] == ["user"]

@@ -288,6 +288,12 @@ def test_a_policy_that_cannot_be_followed_is_refused(policy: RetryPolicy) -> Non
         RetryingModel(ScriptedModel([]), Waits(), CancelToken(), policy)
 
 
+def test_a_provider_that_asks_for_no_wait_has_the_jitter_of_a_first_attempt() -> None:
+    policy = RetryPolicy(base_us=100, cap_us=1000)
+    assert [policy.wait_us(n, None, most) for n in (1, 2, 3, 5)] == [100, 200, 400, 1000]
+    assert [policy.wait_us(n, 0.0, most) for n in (1, 2, 3, 5)] == [100] * 4
+
+
 @given(
     attempt=st.integers(1, 10**6),
     asked=st.one_of(st.none(), st.floats(allow_nan=True)),
