@@ -10,7 +10,7 @@ import json
 import re
 from _collections_abc import Mapping
 
-from curriculum.core.trace import clean_text
+from curriculum.core.trace import clean_text, format_timestamp
 from curriculum.core.values import TYPE_CHECKING, value
 from curriculum.sessions.errors import RecordError
 from curriculum.sessions.shape import VERSION, check_data, check_fields
@@ -37,6 +37,20 @@ class StoredRecord:
     turn_id: str
     data: Mapping[str, Any]
     recovered: bool = False
+
+
+class TimeText:
+    """Timestamps as a record has them; those of the same second are made quickly."""
+
+    def __init__(self) -> None:
+        self._second, self._text = -1, ""
+
+    def of(self, wall_us: int) -> str:
+        """UTC with six fraction digits, 27 characters."""
+        second, fraction = divmod(wall_us, 1_000_000)
+        if second != self._second:
+            self._second, self._text = second, format_timestamp(wall_us)[:20]
+        return f"{self._text}{fraction:06}Z"
 
 
 # region: encode
@@ -67,12 +81,25 @@ def encode(record: StoredRecord) -> bytes:
     line = text.encode() + b"\n"
     if len(line) > MAX_RECORD_BYTES:
         raise RecordError(f"the {kind} record has {len(line)} bytes of {MAX_RECORD_BYTES}")
-    if "opaque" in record.data or "display" in record.data:
-        decode(line[:-1])  # what may hold anything (keys that become equal, ...) is tried out
+    if _may_hold_anything(record.data, text.isascii()):
+        decode(line[:-1])  # keys may have become equal, and so on: reading it back is tried out
     return line
 
 
 # endregion
+
+
+def _may_hold_anything(data: Mapping[str, Any], is_ascii: bool) -> bool:
+    """Whether the checks of its fields leave it open that the data can be read back.
+
+    The values of a display have been checked; its keys are safe if they are texts without any
+    character that has to be replaced.
+    """
+    if "display" in data and is_ascii:
+        display = data["display"]
+        inner = [found for found in display.values() if isinstance(found, Mapping)]
+        return not all(type(key) is str for part in (display, *inner) for key in part)
+    return "opaque" in data or "display" in data
 
 
 def _plain(thing: object) -> object:

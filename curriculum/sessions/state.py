@@ -97,10 +97,12 @@ class SessionState:
 
     def _check_calls(self, data: Mapping[str, object]) -> None:
         fresh: set[str] = set()
-        for call in calls_of(data):
-            if call.call_id in self._used_ids or call.call_id in fresh:
-                raise RecordError(f"the call_id {call.call_id!r} was used before in this turn")
-            fresh.add(call.call_id)
+        calls = data["tool_calls"]
+        assert isinstance(calls, (list, tuple))
+        for call_id in [call["call_id"] for call in calls]:
+            if call_id in self._used_ids or call_id in fresh:
+                raise RecordError(f"the call_id {call_id!r} was used before in this turn")
+            fresh.add(call_id)
 
     # endregion
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 
 from curriculum.core.errors import JournalError
-from curriculum.core.trace import SystemClock, UniqueIds, format_timestamp
+from curriculum.core.trace import SystemClock, UniqueIds
 from curriculum.core.values import TYPE_CHECKING
 from curriculum.sessions.append import Appender
 from curriculum.sessions.disk import SystemDisk, sync_folder
@@ -20,7 +20,7 @@ from curriculum.sessions.files import create_file, open_file, remove_file
 from curriculum.sessions.ids import SUFFIX
 from curriculum.sessions.lock import release
 from curriculum.sessions.reader import RecordReader
-from curriculum.sessions.record import StoredRecord, encode
+from curriculum.sessions.record import StoredRecord, TimeText, encode
 from curriculum.sessions.recovery import Recovery, closing_records
 from curriculum.sessions.replay import Replay, Replayer
 from curriculum.sessions.state import SessionState
@@ -49,6 +49,7 @@ class SessionStore:
         self.path, self.rule = path, rule
         self.recovery, self.replay = Recovery(), Replay()
         self._fd, self._clock, self._disk = fd, clock or SystemClock(), disk
+        self._time_text = TimeText()
         self._state = SessionState(self.session_id)
         self._appender = Appender(fd, path, 0, 0, disk)
 
@@ -169,7 +170,7 @@ class SessionStore:
         self, kind: str, turn_id: str, data: Mapping[str, object], recovered: bool = False
     ) -> StoredRecord:
         self._appender.check(self._state.count)
-        timestamp = format_timestamp(self._clock.read()[0])
+        timestamp = self._time_text.of(self._clock.read()[0])
         record = StoredRecord(self._state.count, timestamp, kind, turn_id, data, recovered)
         try:
             line = encode(record)

@@ -17,8 +17,9 @@ from curriculum.core.loop import AgentRunner
 from curriculum.core.messages import ModelTurn, ToolCall
 from curriculum.core.model import ScriptedModel
 from curriculum.core.tools import Prepared, RunningCall, ToolBox, ToolDefinition, ToolResult
-from curriculum.core.trace import GoldenClock, Recorder
+from curriculum.core.trace import GoldenClock, Recorder, format_timestamp
 from curriculum.sessions.errors import SessionError, SessionExistsError
+from curriculum.sessions.record import TimeText
 from curriculum.sessions.store import SessionStore
 from tests.sessions.parts import (
     NAME,
@@ -228,6 +229,27 @@ def test_an_opaque_value_whose_keys_become_equal_is_refused(opaque: object, tmp_
     data = {"content": "", "tool_calls": [], "opaque": [opaque]}
     with pytest.raises(JournalError, match="a key stands twice"):
         store.append(Record("model_response", "turn-1", data))
+
+
+@pytest.mark.parametrize("keys", [(1, "1"), SURROGATES])
+@pytest.mark.parametrize("is_nested", [False, True])
+def test_a_display_whose_keys_become_equal_is_refused(
+    keys: tuple[object, object], is_nested: bool, tmp_path: Path
+) -> None:
+    call = {"call_id": "c", "name": "mark", "arguments": "{}"}
+    display: object = dict.fromkeys(keys)
+    store = create(tmp_path)
+    store.append(Record("user_input", "t", {"content": "x"}))
+    store.append(Record("model_response", "t", {"content": "", "tool_calls": [call]}))
+    data = {"call_id": "c", "display": {"environment": display} if is_nested else display}
+    with pytest.raises(JournalError, match="a key stands twice"):
+        store.append(Record("tool_start", "t", data))
+
+
+def test_times_of_one_second_and_of_the_next_are_each_their_own() -> None:
+    text = TimeText()
+    for wall_us in (999_999, 1_000_000, 1_000_001, 59_999_999, 60_000_000, 0, 2**50):
+        assert text.of(wall_us) == format_timestamp(wall_us)
 
 
 @pytest.mark.parametrize("opaque", [{1, 2}, float("nan"), object(), b"x"])
