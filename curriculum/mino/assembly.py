@@ -55,7 +55,7 @@ def open_session(settings: Settings, resume: str | None) -> SessionStore:
         }
         return SessionStore.create(settings.home, about=about, rule=settings.replay, clock=clock)
     if resume != NEWEST:
-        session_id = resolve_prefix(resume, known_ids(settings.home))
+        session_id = resolve_prefix(resume, known_ids(settings.home), "mino sessions")
     elif sessions := list_sessions(settings.home):
         session_id = sessions[0].session_id
     else:

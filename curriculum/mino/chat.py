@@ -2,7 +2,7 @@
 
 It shows and asks; it never opens a session file or runs a command itself. The order at the start
 matters: settings and terminal first, then the trace, then the session, so that a wrong start
-leaves nothing behind.
+leaves nothing behind; a trace in which nothing begins is taken away again.
 """
 
 from __future__ import annotations

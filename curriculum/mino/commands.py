@@ -93,12 +93,18 @@ def _dispatch(options: argparse.Namespace, key: tuple[str, str]) -> int:
         raise ConfigError(f"the current directory cannot be used: {fault.strerror}") from None
     from curriculum.mino.trace_file import TraceFile
 
+    if options.command == "run":
+        from curriculum.mino.run import read_task, run_prompt
+
+        task = read_task(given)
     path = given.get("trace", "")
     trace = TraceFile.create(path, settings.endpoint.api_key) if path else None
-    if options.command == "run":
-        from curriculum.mino.run import run_prompt
+    try:
+        if options.command == "run":
+            return run_prompt(settings, given, task, trace)
+        from curriculum.mino.chat import Chat
 
-        return run_prompt(settings, given, trace)
-    from curriculum.mino.chat import Chat
-
-    return Chat(settings, trace, path).hold(given.get("resume"))
+        return Chat(settings, trace, path).hold(given.get("resume"))
+    finally:
+        if trace and not os.path.getsize(path):
+            os.unlink(path)  # nothing has begun

@@ -133,7 +133,9 @@ def read_settings(
 
 
 def find_home(flags: Mapping[str, Any], environment: Mapping[str, str]) -> tuple[str, str]:
-    """(absolute path of mino's folder, where that comes from)."""
+    """(absolute path of mino's folder, where that comes from). Raises ConfigError."""
+    if flags.get("home") == "":
+        raise ConfigError("--home: the path is empty; name a folder")
     candidates = (
         (flags.get("home"), "--home"),
         (environment.get("MINO_HOME"), "MINO_HOME"),
@@ -142,7 +144,13 @@ def find_home(flags: Mapping[str, Any], environment: Mapping[str, str]) -> tuple
     given, source = next(pair for pair in candidates if pair[0])
     if "\0" in str(given):
         raise ConfigError(f"{source}: a path holds no NUL character")
-    return os.path.abspath(os.path.expanduser(str(given))), source
+    path = os.path.expanduser(str(given))
+    if path.startswith("~") or (str(given).startswith("~/") and environment.get("HOME") == ""):
+        raise ConfigError(
+            f"{quote(str(given))}: your home folder is not known; set HOME, or name mino's folder "
+            "with --home"
+        )
+    return os.path.abspath(path), source
 
 
 def _find(

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 PAUSE_SECONDS = 0.03  # between pieces, so that one can see them arrive
 PATH = "/v1/responses"
-_NAMED = re.compile(r"`([^`]+)`|\brun (.+?)(?:,|;| and | then | to |[.?!]?$)", re.IGNORECASE)
+_QUOTED = re.compile(r"`([^`]+)`")
+_NAMED = re.compile(r"\brun (.+?)(?:,|;| and | then | to |[.?!]?$)", re.IGNORECASE)
 HELLO = (
     "I am a script, not a model: there is no key and no network here. "
     "Say for example: Run go version and tell me which Go version is installed."
@@ -61,10 +62,10 @@ def answer_to(messages: Sequence[Message]) -> Mapping[str, Any]:
     last = messages[-1]
     if last.role == "tool":
         return {"text": words_about(json.loads(last.content))}
-    named = _NAMED.search(last.content)
+    named = _QUOTED.search(last.content) or _NAMED.search(last.content)
     if not named:
         return {"text": HELLO}
-    command = (named[1] or named[2]).strip()
+    command = named[1].strip()
     number = sum(len(message.tool_calls) for message in messages) + 1
     call = {"call_id": f"demo-{number}", "name": "bash", "arguments": {"command": command}}
     return {"calls": [call]}

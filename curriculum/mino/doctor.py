@@ -20,6 +20,7 @@ from curriculum.mino.config import KEYLESS_HOSTS, ConfigError, Settings, read_se
 from curriculum.mino.exits import OK, USAGE
 from curriculum.mino.instructions import load_instructions
 from curriculum.mino.limits import Limits, in_dollars
+from curriculum.mino.recovered import open_lines
 from curriculum.sessions.errors import SessionError
 from curriculum.sessions.ids import known_ids
 from curriculum.tools.environment import minimal_environment
@@ -67,6 +68,8 @@ def setting_lines(settings: Settings) -> Iterator[str]:
     address = urlsplit(endpoint.base_url)
     if address.scheme == "http" and address.hostname not in KEYLESS_HOSTS:
         yield "WARNING  http: the key and the conversation go over the network in the clear"
+    for line in open_lines(settings.home):
+        yield f"WARNING  {line}"
     try:
         yield f"sessions {len(known_ids(settings.home))}"
     except SessionError as fault:

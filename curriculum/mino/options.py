@@ -105,10 +105,12 @@ def make_parser() -> argparse.ArgumentParser:
     run.add_argument("prompt", metavar="PROMPT", help="what to ask; - reads standard input")
     run.add_argument(
         "--allow-rule",
-        metavar="TOOL:PATTERN",
+        metavar="RULE",
         action="append",
         default=[],
-        help="allow calls whose whole command, or path, matches; all others are denied",
+        help="TOOL=TEXT allows calls whose command, or path, is exactly this text; TOOL:PATTERN "
+        "those that match as a whole (* stands for anything, also for ; and line ends); all "
+        "others are denied",
     )
     run.add_argument("--json", action="store_true", help="stream Trace 0.1 on standard output")
     run.set_defaults(command="run")

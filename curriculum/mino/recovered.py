@@ -1,6 +1,9 @@
-"""What a person is told of a session that did not end well, before anything else."""
+"""What a person is told before anything else: of an open folder, of a session that did not end."""
 
 from __future__ import annotations
+
+import os
+import stat
 
 from curriculum.core.visible import quote
 from curriculum.sessions.store import SessionStore
@@ -8,7 +11,7 @@ from curriculum.sessions.store import SessionStore
 
 def recovery_lines(store: SessionStore) -> list[str]:
     """What opening the session had to do; no lines if it had nothing to do."""
-    recovery, lines = store.recovery, []
+    recovery, lines = store.recovery, open_lines(os.path.dirname(os.path.dirname(store.path)))
     if store.replay.notice:
         lines.append(store.replay.notice)
     elif recovery.turn_id:
@@ -23,3 +26,14 @@ def recovery_lines(store: SessionStore) -> list[str]:
             f"are kept in {quote(recovery.torn_path)}."
         )
     return lines
+
+
+def open_lines(home: str) -> list[str]:
+    """A line if other users can get into mino's folder; it is for its owner to close it."""
+    try:
+        mode = stat.S_IMODE(os.stat(home).st_mode)
+    except OSError:
+        return []
+    if not mode & 0o077:
+        return []
+    return [f"{quote(home)} is open to other users (mode {mode:o}); the sessions in it are not."]

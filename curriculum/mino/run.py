@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from curriculum.core.errors import CancelledError, JournalError, TraceError
 from curriculum.core.loop import RunResult
@@ -26,14 +26,20 @@ from curriculum.mino.signals import Signals, TurnToken
 from curriculum.mino.trace_file import TraceFile
 from curriculum.mino.view import View
 
+if TYPE_CHECKING:
+    from curriculum.core.approval import Approver
+
+    Task = tuple[str, Approver]
+
 MOST_PROMPT = 1024 * 1024  # characters of standard input
 
 
 # region: run
-def run_prompt(settings: Settings, given: dict[str, Any], trace: TraceFile | None) -> int:
-    """Hold one turn; returns the exit code. Raises ConfigError, SessionError, TerminatedError."""
-    approver = make_approver(given["allow_rule"])
-    prompt = read_prompt(given["prompt"])
+def run_prompt(
+    settings: Settings, given: dict[str, Any], task: Task, trace: TraceFile | None
+) -> int:
+    """Hold one turn; returns the exit code. Raises SessionError, TerminatedError."""
+    prompt, approver = task
     signals = Signals(TurnToken())
     signals.install()
     screen = Screen(make_console(stderr=True), signals=signals)
@@ -66,6 +72,12 @@ def run_prompt(settings: Settings, given: dict[str, Any], trace: TraceFile | Non
 
 
 # endregion
+
+
+def read_task(given: dict[str, Any]) -> Task:
+    """What to do, and who allows: all that can be wrong in it. Raises ConfigError."""
+    approver = make_approver(given["allow_rule"])
+    return read_prompt(given["prompt"]), approver
 
 
 def read_prompt(given: str) -> str:

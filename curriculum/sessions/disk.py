@@ -88,7 +88,8 @@ def make_private(fd: int, path: str) -> os.stat_result:
 def make_folders(home: str, disk: Disk) -> str:
     """Make `<home>/sessions`, private and durable, and return it. Raises SessionError.
 
-    Both may be symbolic links to directories.
+    Both may be symbolic links to directories. A home that is there keeps its mode, and so does what
+    a link leads to: it may be anybody's folder.
     """
     folder = os.path.join(home, "sessions")
     parent = os.path.dirname(os.path.abspath(home))
@@ -98,7 +99,7 @@ def make_folders(home: str, disk: Disk) -> str:
             os.mkdir(at)
             sync_folder(os.path.dirname(at), disk)
         for at, above in ((home, parent), (folder, home)):
-            _make_folder(at, above, disk)
+            _make_folder(at, above, disk, is_ours=at == folder and not os.path.islink(at))
     except FileExistsError:
         raise SessionError(describe_fault(at, NotADirectoryError(errno.ENOTDIR, ""))) from None
     except OSError as fault:
@@ -115,15 +116,15 @@ def _missing(path: str) -> list[str]:
     return missing
 
 
-def _make_folder(path: str, parent: str, disk: Disk) -> None:
+def _make_folder(path: str, parent: str, disk: Disk, is_ours: bool) -> None:
+    """One folder. The mode of one that is there already is changed only if `is_ours`."""
     try:
         os.mkdir(path, 0o700)
     except FileExistsError:
         found = os.stat(path)
         if not stat.S_ISDIR(found.st_mode):
             raise
-        # A sticky directory, like /tmp, is shared on purpose: it is nobody's home.
-        if found.st_mode & 0o077 and not found.st_mode & stat.S_ISVTX:
+        if is_ours and found.st_mode & 0o077:
             os.chmod(path, 0o700)
         return
     os.chmod(path, 0o700)  # a umask may have taken bits of ours

@@ -68,11 +68,11 @@ def known_ids(home: str) -> list[str]:
     return sorted(filter(is_session_id, ids))
 
 
-def resolve_prefix(prefix: str, ids: Iterable[str]) -> str:
+def resolve_prefix(prefix: str, ids: Iterable[str], listing: str = "list") -> str:
     """The one id that `prefix` means, with or without its leading `session-`.
 
-    A whole id means itself. Raises SessionIdError for what begins no id, SessionNotFoundError if
-    none or several begin so.
+    A whole id means itself; `listing` is the command that shows all. Raises SessionIdError for what
+    begins no id, SessionNotFoundError if none or several begin so.
     """
     check_session_id(prefix)
     known = list(ids)
@@ -82,7 +82,7 @@ def resolve_prefix(prefix: str, ids: Iterable[str]) -> str:
     if len(found) == 1:
         return found[0]
     if not found:
-        raise SessionNotFoundError(f"no session begins with '{prefix}'; `list` shows them all")
+        raise SessionNotFoundError(f"no session begins with '{prefix}'; `{listing}` shows them all")
     more = f" and {len(found) - _MOST_NAMED} more" if len(found) > _MOST_NAMED else ""
     named = ", ".join(found[:_MOST_NAMED])
     raise SessionNotFoundError(

@@ -69,7 +69,28 @@ def test_a_rule_allows_what_matches_as_a_whole_and_nothing_else(desk: Desk) -> N
     assert statuses == ["completed", "denied", "denied"]
 
 
-@pytest.mark.parametrize("rule", ["touch", "python:x", "bash:", ":x", "*:*"])
+def test_an_exact_rule_takes_no_character_for_a_pattern(desk: Desk) -> None:
+    exact = "echo *.py [a-z] ? \\* a=b:c"
+    exchanges = (
+        calls(exact, "echo x; rm y.py a ? \\* a=b:c", f"{exact}\n", "echo *"),
+        says("Done."),
+    )
+    with script(*exchanges) as server:
+        run(desk, server, "--allow-rule", f"bash={exact}", "--allow-rule", "bash:echo x")
+    statuses = [result["status"] for result in outputs(server.requests[1])]
+    assert statuses == ["completed", "denied", "denied", "denied"]
+
+
+def test_a_star_in_what_the_model_writes_is_no_pattern(desk: Desk) -> None:
+    with script(calls("*", "touch *", "touch [ab]", "touch ?"), says("Done.")) as server:
+        run(desk, server, "--allow-rule", "bash:touch a", "--allow-rule", "bash=touch b")
+    assert [result["status"] for result in outputs(server.requests[1])] == ["denied"] * 4
+    assert not list(desk.project.iterdir())
+
+
+@pytest.mark.parametrize(
+    "rule", ["touch", "python:x", "bash:", ":x", "*:*", "bash=", "bash= ", "=x"]
+)
 def test_a_rule_that_names_no_tool_and_pattern_is_refused(desk: Desk, rule: str) -> None:
     with script() as server:
         ran = run(desk, server, "--allow-rule", rule)
@@ -344,6 +365,42 @@ def test_a_trace_file_is_new_private_and_valid(desk: Desk) -> None:
     assert again.returncode == 2
     assert "is there already" in again.stderr
     assert len(desk.sessions) == 1
+
+
+WRONG_STARTS = {
+    "rule": (["--allow-rule", "nonsense"], 2),
+    "prompt": ([], 2),
+    "session": (["--resume", "nothing"], 3),
+    "setting": (["--deadline", "soon"], 2),
+    "flag": (["--nonsense"], 2),
+    "key": (["--base-url", "https://model.example/v1"], 2),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_STARTS)
+def test_a_run_that_never_began_leaves_no_trace_and_touches_none(desk: Desk, name: str) -> None:
+    arguments, code = WRONG_STARTS[name]
+    trace, earlier = desk.project / "t.jsonl", desk.project / "earlier.jsonl"
+    earlier.write_text("an earlier trace\n")
+    prompt = "" if name == "prompt" else "go"
+    with script() as server:
+        environment = desk.at(server, OPENAI_API_KEY="") if name == "key" else desk.at(server)
+        for path in (trace, earlier):
+            ran = desk.run("run", prompt, "--trace", str(path), *arguments, env=environment)
+            assert ran.returncode == (2 if path == earlier else code)
+            assert ran.stderr.count("\n") == 1
+        assert server.requests == []
+    assert not trace.exists()
+    assert earlier.read_text() == "an earlier trace\n"
+    assert desk.sessions == []
+
+
+def test_a_run_that_waits_for_an_acknowledgement_leaves_no_trace(desk: Desk) -> None:
+    trace = desk.project / "t.jsonl"
+    with script(calls("kill -9 $PPID; sleep 600")) as server:
+        run(desk, server, *ALLOW)
+        assert run(desk, server, "--resume", "--trace", str(trace)).returncode == 3
+    assert not trace.exists()
 
 
 def test_j4_a_key_that_a_command_prints_is_masked_in_the_trace(desk: Desk) -> None:

@@ -119,6 +119,40 @@ def test_f13_what_mino_makes_is_private(desk: Desk, umask: int) -> None:
     assert list(modes.values()) == [0o700, 0o700, 0o600, 0o600]
 
 
+def test_f13_a_folder_that_was_there_keeps_its_mode_and_it_is_told(desk: Desk) -> None:
+    home = desk.project / "anybody's"
+    home.mkdir(mode=0o755)
+    with script(says("Done."), says("Done.")) as server:
+        ran = ask(desk, server, "--home", str(home))
+        assert ran.returncode == 0
+        told = f'"{home}" is open to other users (mode 755); the sessions in it are not.'
+        assert squeezed(told) in squeezed(ran.stderr)
+        assert f"WARNING  {told}" in desk.run("doctor", "--demo", "--home", str(home)).stdout
+        home.chmod(0o700)
+        assert "open to other users" not in ask(desk, server, "--home", str(home)).stderr
+    assert stat.S_IMODE((home / "sessions").stat().st_mode) == 0o700
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environment", "said"),
+    [
+        (["--home", ""], {}, "--home: the path is empty; name a folder"),
+        ([], {"HOME": ""}, "your home folder is not known; set HOME"),
+        (["--home", "~nobody-of-this-name/x"], {}, "your home folder is not known; set HOME"),
+    ],
+    ids=["flag", "HOME", "user"],
+)
+def test_f16_a_home_without_a_path_is_one_line(
+    desk: Desk, arguments: list[str], environment: dict[str, str], said: str
+) -> None:
+    for command in (["run", "--demo", "go"], ["sessions"]):
+        ran = desk.run(*command, *arguments, env={**desk.environment, **environment})
+        assert ran.returncode == 2
+        assert ran.stderr.count("\n") == 1
+        assert said in ran.stderr
+    assert list(desk.project.iterdir()) == []
+
+
 @pytest.mark.parametrize("name", ["../x", "/etc/x", ".", "..", "a/b", "x" * 300, "a\n", "-x"])
 def test_f14_a_bad_id_is_a_usage_error_before_any_file(desk: Desk, name: str) -> None:
     with script() as server:
@@ -239,6 +273,14 @@ def test_no_session_to_go_on_with_is_said(desk: Desk) -> None:
     assert ran.returncode == 3
     assert ran.stderr == f'mino: there are no sessions in "{desk.home}/.mino" to go on with\n'
     assert desk.run("sessions").stdout == f'No sessions in "{desk.home}/.mino".\n'
+
+
+def test_an_unknown_id_is_told_with_the_command_that_lists_them(desk: Desk) -> None:
+    one_session(desk)
+    with script() as server:
+        ran = ask(desk, server, "--resume", "zzz")
+    assert ran.returncode == 3
+    assert ran.stderr == "mino: no session begins with 'zzz'; `mino sessions` shows them all\n"
 
 
 def test_an_outcome_that_is_unknown_stops_a_run_that_nobody_watches(desk: Desk) -> None:

@@ -5,15 +5,18 @@ B8, B10, B11, B13, B14 and B15 of the cases stand here as well, as they are abou
 
 from __future__ import annotations
 
+import os
 import shlex
 import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from curriculum.mino.signals import BOUNCE_SECONDS
 from curriculum.providers.scripted_answers import responses_events
 from tests.mino.desk import Desk, calls, outputs, says, script
 from tests.mino.person import (
@@ -491,3 +494,75 @@ def test_after_ctrl_z_and_fg_the_rest_of_an_answer_is_behind_a_gutter(desk: Desk
         person.see("-m curriculum.mino", times=3)
         server.open("on")
         person.see("\n| [Tool: bash]")
+
+
+# mino whose reads begin, say so in a file, and go on when somebody writes to a pipe.
+SLOW = """
+import sys
+from curriculum.tools import read_file
+read = read_file.read_up_to
+def slow(file, most):
+    with open("begun", "a") as begun:
+        begun.write("x")
+    with open("pipe", "rb") as pipe:
+        pipe.read()
+    return read(file, most)
+read_file.read_up_to = slow
+from curriculum.mino.__main__ import main
+sys.exit(main())
+"""
+
+
+def slow_reads(desk: Desk, environment: dict[str, str]) -> Person:
+    """A person before mino, in the middle of two reads that overlap."""
+    (desk.bin / "slow.py").write_text(SLOW)
+    os.mkfifo(desk.project / "pipe")
+    for name in ("a", "b"):
+        (desk.project / name).write_text(f"text of {name}\n")
+    environment = {**environment, "PYTHONPATH": f"{ROOT}:{desk.bin}"}
+    person = Person(["--allow-reads"], environment, desk.project, module="slow")
+    person.say("read both")
+    begun = desk.project / "begun"
+    person.wait(lambda: begun.exists() and begun.read_text() == "xx", "two reads that overlap")
+    return person
+
+
+def reads(*names: str) -> dict[str, object]:
+    """An exchange that asks for files."""
+    asked = [{"call_id": name, "name": "read_file", "arguments": {"path": name}} for name in names]
+    return {"answer": {"calls": asked}}
+
+
+def test_ctrl_c_during_reads_that_overlap_waits_for_them_and_ends_the_turn(desk: Desk) -> None:
+    with (
+        script(reads("a", "b"), says("Second.")) as server,
+        slow_reads(desk, desk.at(server)) as person,
+    ):
+        person.type(CTRL_C)
+        person.see("^C")
+        (desk.project / "pipe").write_bytes(b"")
+        person.see("[Turn cancelled: ")
+        person.say("again")
+        person.see("Assistant> Second.")
+    assert [result["output"] for result in desk.results()] == ["text of a\n", "text of b\n"]
+    assert [result["status"] for result in outputs(server.requests[1])] == ["completed"] * 2
+
+
+def test_ctrl_c_again_during_reads_that_overlap_leaves_them_unknown(desk: Desk) -> None:
+    """The first two wait for the reads, as the scheduler sees only the second one as a first."""
+    with script(reads("a", "b")) as server, slow_reads(desk, desk.at(server)) as person:
+        for times in (1, 2):
+            person.type(CTRL_C)
+            person.see("^C" * times)
+            later = time.monotonic() + 2 * BOUNCE_SECONDS  # two at once would be one
+            person.wait(partial(is_later, later), "end of the bounce")
+        person.type(CTRL_C)
+        assert person.leave() == 130
+        assert "Traceback" not in person.text()
+    assert [result["status"] for result in desk.results()] == ["unknown"] * 2
+    assert desk.records()[-1]["data"] == {"status": "cancelled"}
+
+
+def is_later(than: float) -> bool:
+    """Whether that moment has passed."""
+    return time.monotonic() > than

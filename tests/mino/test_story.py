@@ -86,6 +86,16 @@ def test_the_demo_needs_no_key_and_no_network(desk: Desk) -> None:
         assert person.leave() == 0
 
 
+@pytest.mark.parametrize(
+    "prompt", ["Run `go version`", "`go version`", "Please run this: `go version`, then stop."]
+)
+def test_the_demo_takes_what_stands_between_backticks_for_the_command(
+    desk: Desk, prompt: str
+) -> None:
+    ran = desk.run("run", "--demo", "--allow-rule", "bash=go version", prompt)
+    assert (ran.returncode, ran.stdout) == (0, f"The command printed: {GO_VERSION}\n")
+
+
 def test_a_character_is_on_the_screen_before_the_next_one_is_sent(desk: Desk) -> None:
     steps = []
     for event in responses_events({"pieces": ["A", "B", "C"]}):

@@ -363,7 +363,7 @@ def test_f13_modes_are_private_under_any_umask(mask: int, tmp_path: Path) -> Non
     assert modes(home) == ["0o700", "0o700", "0o600"]
 
 
-def test_f13_what_was_there_before_is_made_private(tmp_path: Path) -> None:
+def test_f13_what_was_there_before_is_made_private_but_for_the_home_itself(tmp_path: Path) -> None:
     home = tmp_path / "home"
     saved_turn(home, 1)
     home.chmod(0o755)
@@ -371,7 +371,7 @@ def test_f13_what_was_there_before_is_made_private(tmp_path: Path) -> None:
     file_of(home).chmod(0o666)
     file_of(home).write_bytes(file_of(home).read_bytes() + b"torn")
     with reopen(home) as store:
-        assert modes(home) == ["0o700", "0o700", "0o600"]
+        assert modes(home) == ["0o755", "0o700", "0o600"]
         assert stat.S_IMODE(os.stat(store.recovery.torn_path).st_mode) == 0o600
 
 
@@ -440,7 +440,7 @@ def test_f14_an_id_inside_the_file_redirects_nothing(inner: str, tmp_path: Path)
 @pytest.mark.parametrize("linked", ["home", "sessions"])
 def test_f15_a_directory_may_be_a_link(linked: str, tmp_path: Path) -> None:
     real, home = tmp_path / "real", tmp_path / "home"
-    real.mkdir()
+    real.mkdir(mode=0o755)
     if linked == "home":
         home.symlink_to(real)
     else:
@@ -450,7 +450,7 @@ def test_f15_a_directory_may_be_a_link(linked: str, tmp_path: Path) -> None:
     with reopen(home) as store:
         assert store.replay.turns == 1
     assert list(real.rglob("s-1.jsonl"))
-    assert stat.S_IMODE(real.stat().st_mode) == 0o700
+    assert stat.S_IMODE(real.stat().st_mode) == 0o755  # it was there before
 
 
 def test_f15_a_session_file_that_is_a_link_is_refused(tmp_path: Path) -> None:
