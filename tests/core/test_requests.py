@@ -9,7 +9,7 @@ import pytest
 from curriculum.core.errors import BudgetError, ContextOverflowError
 from curriculum.core.messages import Message, ModelTurn, Usage
 from curriculum.core.model import Retry, ScriptedModel
-from tests.core.parts import Probe, asks, call, ends_well, payloads, runner_of, types
+from tests.core.parts import Probe, asks, call, ends_well, events_of, payloads, runner_of, types
 
 
 class Stream:
@@ -45,6 +45,13 @@ def test_a_model_that_only_responds_shows_the_chunks_of_its_turn() -> None:
     turn = ModelTurn(chunks=("Hel", "", "lo"))
     result = ends_well(runner_of([turn]).run("go"))
     assert (result.final_text, types(result).count("model.delta")) == ("Hello", 2)
+
+
+def test_every_piece_of_an_answer_follows_from_the_request() -> None:
+    result = ends_well(runner_of([ModelTurn(chunks=("a", "b", "c"))]).run("go"))
+    (request,) = events_of(result, "model.request")
+    pieces = events_of(result, "model.delta")
+    assert [piece.parent_id for piece in pieces] == [request.event_id] * 3
 
 
 @pytest.mark.parametrize(

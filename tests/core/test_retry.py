@@ -17,7 +17,7 @@ from curriculum.core.errors import (
     TransientModelError,
 )
 from curriculum.core.loop import RunResult
-from curriculum.core.messages import ModelTurn
+from curriculum.core.messages import Message, ModelTurn
 from curriculum.core.model import Retry, ScriptedModel
 from curriculum.core.retry import RetryingModel, RetryPolicy, classify, draw_up_to
 from curriculum.core.seams import CancelToken
@@ -284,8 +284,19 @@ def test_a_policy_may_have_no_waits_at_all() -> None:
 
 @pytest.mark.parametrize("policy", [RetryPolicy(max_attempts=0), RetryPolicy(base_us=-1)])
 def test_a_policy_that_cannot_be_followed_is_refused(policy: RetryPolicy) -> None:
-    with pytest.raises(ValueError, match="at least"):
+    said = r"^max_attempts must be at least 1, base_us at least 0$"
+    with pytest.raises(ValueError, match=said):
         RetryingModel(ScriptedModel([]), Waits(), CancelToken(), policy)
+
+
+def test_the_model_is_asked_what_it_would_be_asked_without_retries() -> None:
+    class Told:
+        def respond(self, messages: object, tools: object) -> ModelTurn:
+            return ModelTurn(f"{messages}, {tools}")
+
+    messages, tools = [Message("user", "go")], [{"name": "read"}]
+    model = RetryingModel(Told(), Waits(), CancelToken())
+    assert list(model.stream(messages, tools)) == [ModelTurn(f"{messages}, {tools}")]
 
 
 def test_a_provider_that_asks_for_no_wait_has_the_jitter_of_a_first_attempt() -> None:

@@ -55,7 +55,7 @@ def test_a_nul_at_the_very_beginning_is_found(tmp_path: Path) -> None:
 def test_a_file_of_many_pieces_is_edited_as_one(tmp_path: Path) -> None:
     text = "a" * 100_000 + "b" + "c" * 100_000
     (tmp_path / "f").write_text(text)
-    assert edit(tmp_path, "ab", "xy").status == "completed"
+    assert edit(tmp_path, "ab", "xy") == ToolResult("completed", "replaced at line 1")
     assert (tmp_path / "f").read_text() == text.replace("ab", "xy")
 
 
