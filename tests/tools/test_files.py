@@ -327,6 +327,12 @@ def test_the_display_shows_the_path_and_a_diff(root: Path) -> None:
     assert display["diff"] == "  a\n- b\n- c\n+ B\n+ c\n\\ no line end\n"
 
 
+def test_a_diff_shows_only_what_differs_between_equal_lines() -> None:
+    assert diff_of("a\nb\nc\nd\n", "a\nx\nc\nd\n") == "  a\n- b\n+ x\n  c\n  d\n"
+    assert diff_of("b\nc\nd\n", "c\nd\n") == "- b\n  c\n  d\n"
+    assert diff_of("a\nb\n", "a\nb\nc\n") == "  a\n  b\n+ c\n"
+
+
 LINES = st.text(st.sampled_from("ab\n\r\u2028"), max_size=12)
 
 
@@ -389,7 +395,9 @@ def test_a_file_that_somebody_else_changes_meanwhile_is_left_alone(
 
     monkeypatch.setattr(edit_module, "_write_all", with_another_writer)
     result = edit(root, "sub/note.txt", "to be", "or")
-    assert "somebody else has changed the file meanwhile" in result.output
+    assert result.output == (
+        "nothing was changed: somebody else has changed the file meanwhile; read it again"
+    )
     assert note.read_text() == "to be or what\n"
     assert leftovers(root) == []
 
