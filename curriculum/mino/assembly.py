@@ -24,8 +24,10 @@ from curriculum.mino.config import Settings
 from curriculum.mino.context import ReplayRule
 from curriculum.mino.instructions import Instructions
 from curriculum.mino.model import BoundedModel, make_model
+from curriculum.mino.secrecy import mask_event
 from curriculum.mino.signals import TurnToken
 from curriculum.mino.spending import make_budget
+from curriculum.providers.key_mask import KeyMask
 from curriculum.sessions.errors import SessionNotFoundError
 from curriculum.sessions.ids import known_ids, resolve_prefix
 from curriculum.sessions.listing import list_sessions
@@ -91,9 +93,10 @@ class Conversation:
         observe: Callable[[Event], object],
     ) -> None:
         self.store = store
+        self._key_mask = KeyMask(settings.endpoint.api_key)
         self.recorder = Recorder(
             provenance="scripted" if settings.demo else "live",
-            sink=observe,
+            sink=lambda event: observe(self.masked(event)),
             keep=lambda event: event.type != "model.delta",
         )
         self.last: RunResult | None = None
@@ -124,6 +127,10 @@ class Conversation:
 
     # endregion
 
+    def masked(self, event: Event) -> Event:
+        """The event as anybody may see it: without the key."""
+        return mask_event(event, self._key_mask)
+
     def begin(self) -> None:
         """Record the start, and what opening the session had to close."""
         self._runner.start(self.store.session_id, resumed_from=self.store.session_id)
@@ -137,13 +144,16 @@ class Conversation:
 
     # region: turn
     def turn(self, text: str) -> RunResult:
-        """Answer one input; a fault is in the result. What ends the program passes through."""
+        """Answer one input; a fault is in the result. What ends the program passes through.
+
+        A key that was pasted into the input is masked: it would be kept, and be the title.
+        """
         self._model.begin_turn()
         if self._deadline_us is not None:
             clock = self.recorder.clock
             self._cancel.take_deadline(DeadlineToken(clock, self._deadline_us, what="the turn"))
         try:
-            self.last = result = self._runner.turn(text)
+            self.last = result = self._runner.turn(self._key_mask.text(text))
         except BaseException:
             self._is_open = False  # the runner has recorded the end itself
             raise

@@ -103,7 +103,7 @@ class Chat:
         """A trace that failed has silenced the screen too: show what it has missed."""
         for event in talk.recorder.events:
             if event.sequence >= self._shown:
-                self._view.show(event)
+                self._view.show(talk.masked(event))
         self._shown = talk.recorder.count
 
     def _banner(self, store: SessionStore, notices: tuple[str, ...]) -> None:

@@ -98,7 +98,7 @@ def _dispatch(options: argparse.Namespace, key: tuple[str, str]) -> int:
 
         task = read_task(given)
     path = given.get("trace", "")
-    trace = TraceFile.create(path, settings.endpoint.api_key) if path else None
+    trace = TraceFile.create(path) if path else None
     try:
         if options.command == "run":
             return run_prompt(settings, given, task, trace)

@@ -46,7 +46,7 @@ def run_prompt(
     instructions = load_instructions(os.getcwd())
     traces = [trace] if trace else []
     if given["json"]:
-        traces.append(TraceFile(sys.stdout.fileno(), settings.endpoint.api_key))
+        traces.append(TraceFile(sys.stdout.fileno()))
     with open_session(settings, given.get("resume")) as store:
         if store.rule == "with-evidence" and store.unacknowledged:
             screen.say(
