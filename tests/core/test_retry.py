@@ -289,6 +289,21 @@ def test_a_policy_that_cannot_be_followed_is_refused(policy: RetryPolicy) -> Non
         RetryingModel(ScriptedModel([]), Waits(), CancelToken(), policy)
 
 
+@pytest.mark.parametrize("kind", [RateLimitError, TransientModelError])
+def test_the_last_failure_is_of_the_kind_of_the_others_and_says_when_to_come_back(
+    kind: type[ModelError],
+) -> None:
+    fault = kind("busy")
+    fault.retryable, fault.retry_after_seconds = True, 1.5
+    model = RetryingModel(
+        ScriptedModel([fault]), Waits(), CancelToken(), RetryPolicy(max_attempts=1)
+    )
+    with pytest.raises(ModelError, match=r"^busy \(given up after attempt 1\)$") as last:
+        list(model.stream([], []))
+    assert type(last.value) is kind
+    assert (last.value.retryable, last.value.retry_after_seconds) == (True, 1.5)
+
+
 def test_the_model_is_asked_what_it_would_be_asked_without_retries() -> None:
     class Told:
         def respond(self, messages: object, tools: object) -> ModelTurn:
