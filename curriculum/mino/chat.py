@@ -37,9 +37,9 @@ HELP = """\
 /quit      leave; so does Ctrl+D
 Ctrl+C     ends the turn and the command that runs; once more leaves
 A command that you approve has all your permissions; there is no sandbox.
-It can open this terminal by its path. What it leaves running is stopped when
-it ends, on Linux also what has left its session; elsewhere that goes on. What
-it starts through a service (cron, docker) goes on everywhere."""
+It can open this terminal by its path.
+What it leaves running is stopped when it ends. What has left its session is
+found on Linux only; what it has a service run (cron, docker) is found nowhere."""
 
 
 class Chat:

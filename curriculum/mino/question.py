@@ -77,7 +77,7 @@ class Asker:
         screen, self._shown = self._screen, self._state()
         columns, height = screen.size
         heading, rows = screen.broken(title), [row for line in lines for row in screen.broken(line)]
-        most = height - max(len(screen.broken(f"{question} y")) for question in (QUESTION, MORE))
+        most = height - max(screen.rows_of(f"{question} y") for question in (QUESTION, MORE))
         if columns <= NARROWEST or most < 1:
             screen.say(title, "bold")
             screen.say(TOO_SMALL)

@@ -57,7 +57,11 @@ class Screen:
     def label(self, text: str, style: str = "") -> None:
         """The beginning of a line of mino's own, at the left edge."""
         self.end()
-        self._put(text, style, own=True)
+        self._put(text, style, own=True, words=True)
+
+    def rows_of(self, text: str) -> int:
+        """How many rows a `label` takes."""
+        return Rows().layout(escape(text), self.width, own=True, words=True).count("\n") + 1
 
     def broken(self, text: str) -> list[str]:
         """The rows of a line of mino's own that shows every character: broken only at the edge."""

@@ -446,7 +446,7 @@ def ends_in_question(person: Person, begun: int) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("columns", "rows"), [(80, 4), (80, 2), (40, 5), (20, 9), (12, 8), (10, 24), (7, 14)]
+    ("columns", "rows"), [(80, 4), (80, 2), (40, 5), (20, 9), (12, 8), (10, 24), (7, 24)]
 )
 def test_on_a_small_terminal_every_row_was_on_the_screen_before_the_answer(
     desk: Desk, columns: int, rows: int
