@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -21,10 +22,15 @@ WORKER = ("--host", "127.0.0.1", "--nthreads", "1", "--no-nanny", "--no-dashboar
 
 
 @pytest.fixture
-def scheduler(tmp_path: Path) -> Iterator[str]:
-    """The address of one without workers."""
+def scheduler_process(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     with started(*SCHEDULER, "--no-dashboard", cwd=tmp_path) as process:
-        yield wait_for(process, "Scheduler at:").split()[-1]
+        yield process
+
+
+@pytest.fixture
+def scheduler(scheduler_process: subprocess.Popen[str]) -> str:
+    """The address of one without workers."""
+    return wait_for(scheduler_process, "Scheduler at:").split()[-1]
 
 
 @pytest.fixture
@@ -101,6 +107,45 @@ def test_a_cluster_that_is_not_there_is_told_in_one_line(
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("ends", "code", "said"),
+    [("scheduler", 3, "the scheduler is gone; what was graded is kept"), ("Ctrl+C", 130, "")],
+)
+def test_a_class_that_is_interrupted_keeps_what_was_graded(
+    ends: str,
+    code: int,
+    said: str,
+    scheduler: str,
+    scheduler_process: subprocess.Popen[str],
+    workers: list[int],
+    tmp_path: Path,
+) -> None:
+    generate(tmp_path / "class", 9, ("good", "endless"))
+    words = [str(tmp_path / "class"), "--lessons", "s01.a", "--dask", scheduler]
+    instructor = subprocess.Popen(
+        [sys.executable, "-m", "curriculum", "grade-class", *words],
+        cwd=ROOT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert wait_for(instructor, "1/9").startswith("1/9")
+        if ends == "scheduler":
+            scheduler_process.kill()
+        else:
+            instructor.send_signal(signal.SIGINT)
+        _, rest = instructor.communicate(timeout=60)
+    finally:
+        instructor.kill()
+        instructor.communicate()
+    told = [line for line in rest.splitlines() if "student-" not in line]
+    assert instructor.returncode == code
+    assert len(told) == bool(said), rest
+    assert said in rest
+    assert list((tmp_path / "class-reports").glob("student-*.json"))
+
+
 def test_a_worker_that_has_no_box_or_other_graders_is_given_nothing(
     scheduler: str, tmp_path: Path
 ) -> None:
@@ -108,6 +153,7 @@ def test_a_worker_that_has_no_box_or_other_graders_is_given_nothing(
     hostile = tmp_path / "worker.py"
     for patch, said in (
         ("pools.best_box = grading.best_box = lambda: ''", "cannot be isolated on worker tcp://"),
+        ("del pools._about_worker", "a worker has not what it takes"),
         ("pools.digest_of_graders = lambda: 'other'", "has another version of the curriculum"),
     ):
         hostile.write_text(

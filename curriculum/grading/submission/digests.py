@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import fnmatch
 import hashlib
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from curriculum.grading.cli.catalogue import ROOT
+from curriculum.grading.submission.box import LEFT_OUT
 from curriculum.grading.submission.collect import MOST_ENTRIES
 from curriculum.grading.submission.grading import Terms
 
@@ -16,14 +18,14 @@ MOST_HASHED = 1 << 26
 
 
 def digest_of_graders() -> str:
-    """Of this package."""
-    return digest_of(ROOT / "curriculum")
+    """Of this package, as far as a box gets it."""
+    return digest_of(ROOT / "curriculum", left_out=LEFT_OUT)
 
 
-def digest_of(path: Path, *others: object) -> str:
+def digest_of(path: Path, *others: object, left_out: Sequence[str] = ("__pycache__",)) -> str:
     """Of a file or a folder, and of how the other values are written."""
     digest = hashlib.sha256(repr(others).encode("utf-8", "surrogateescape"))
-    for name, data in _contents(path):
+    for name, data in _contents(path, left_out):
         digest.update(f"{name}\0{len(data)}\0".encode("utf-8", "surrogateescape"))
         digest.update(data)
     return digest.hexdigest()
@@ -31,23 +33,27 @@ def digest_of(path: Path, *others: object) -> str:
 
 def digest_of_terms(terms: Terms) -> str:
     """Of the graders and of what is asked of them."""
-    return digest_of(ROOT / "curriculum", terms)
+    return digest_of(ROOT / "curriculum", terms, left_out=LEFT_OUT)
 
 
-def _contents(path: Path) -> Iterator[tuple[str, bytes]]:
+def _contents(path: Path, left_out: Sequence[str]) -> Iterator[tuple[str, bytes]]:
     """Names and digests of the files there; of a link only its name. Bounded, as collecting is."""
     if not path.is_dir() or path.is_symlink():
         yield path.name, _digest(path)
         return
     count = 0
     for folder, folders, files in os.walk(path):
-        folders[:] = sorted(name for name in folders if name != "__pycache__")
+        folders[:] = sorted(name for name in folders if not _is_of(name, left_out))
         count += len(files) + len(folders)
         if count > MOST_ENTRIES:
             return  # it will be refused
-        for name in sorted(files):
+        for name in sorted(name for name in files if not _is_of(name, left_out)):
             file = Path(folder, name)
             yield str(file.relative_to(path)), _digest(file)
+
+
+def _is_of(name: str, patterns: Sequence[str]) -> bool:
+    return any(fnmatch.fnmatch(name, pattern) for pattern in patterns)
 
 
 def _digest(path: Path) -> bytes:

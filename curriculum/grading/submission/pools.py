@@ -8,6 +8,7 @@ and it grades only in a box as good as here and with the same graders.
 from __future__ import annotations
 
 import itertools
+import logging
 from collections.abc import Generator, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from importlib import import_module
@@ -66,6 +67,9 @@ class Cluster:
                 " 'agent-harness-curriculum[dask]'",
                 NO_FILE,
             ) from None
+        for name in logging.root.manager.loggerDict:
+            if name.startswith("distributed"):
+                logging.getLogger(name).setLevel(logging.CRITICAL)  # we say it ourselves
         try:
             self._client = self._distributed.Client(
                 address, timeout=CONNECT_SECONDS, set_as_default=False
@@ -84,8 +88,8 @@ class Cluster:
             told = self._client.run(_about_worker)
         except TimeoutError:
             raise self._unfit("the scheduler has no workers; start some") from None
-        except ImportError as fault:
-            raise self._unfit(f"a worker has no such package as here: {fault}") from None
+        except Exception as fault:  # of any kind, wrapped by distributed
+            raise self._unfit(f"a worker has not what it takes: {fault}") from None
         for worker, (box, digest) in sorted(told.items()):
             if digest != digest_of_graders():
                 raise self._unfit(f"worker {worker} has another version of the curriculum")
@@ -101,8 +105,8 @@ class Cluster:
         ended = self._distributed.as_completed(loop=self._client.loop)
         try:
             while True:
-                threads = sum(self._client.nthreads().values())  # workers come and go
-                for work in itertools.islice(waiting, max(0, 2 * threads + 1 - len(running))):
+                room = 2 * self._threads() + 1 - len(running)
+                for work in itertools.islice(waiting, max(0, room)):
                     # Each call is its own: the same work for another instructor is not ours.
                     future = self._client.submit(_grade_there, work, digest, pure=False)
                     running[future] = work
@@ -113,6 +117,16 @@ class Cluster:
                 yield running.pop(future), _report_of(future)
         finally:
             self._client.close()
+
+    def _threads(self) -> int:
+        """Of all workers just now; they come and go. Raises CommandError if the scheduler went."""
+        gone = "the scheduler is gone; what was graded is kept, so say the same again later"
+        if self._client.status != "running":
+            raise self._unfit(gone)
+        try:
+            return sum(self._client.nthreads().values())
+        except (OSError, TimeoutError, RuntimeError):
+            raise self._unfit(gone) from None
 
 
 def _report_of(future: Any) -> Report | Exception:
