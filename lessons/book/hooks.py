@@ -68,6 +68,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     places, held = files_of(config.theme["language"])
     path = held[page.file.src_uri]
+    if path not in (places.home, *places.lessons, *places.chapters):
+        page.meta.setdefault("search", {"boost": 0.1})  # looked up, not learned from
     return prepare(markdown, path, places) if path.suffix == ".md" else markdown
 
 

@@ -53,7 +53,11 @@ def test_the_chinese_book_has_a_chinese_player(open_page: Opened, from_disk: boo
     expect(inside.locator("#where")).to_contain_text("事件 2/")
 
 
-@pytest.mark.parametrize("look", [{}, PHONE], ids=["desk", "phone"])
+@pytest.mark.parametrize(
+    "look",
+    [{}, {"viewport": {"width": 1680, "height": 1000}}, PHONE],
+    ids=["desk", "wide", "phone"],
+)
 def test_the_frame_shows_the_player_whole(open_page: Opened, look: dict[str, object]) -> None:
     page = open_page("en/s12_mino.html", **look)
     expect(player(page).locator("#where")).to_contain_text("event 1")

@@ -247,7 +247,8 @@ function askedTheme() {
 }
 
 // In a frame, language and theme are those of the page around it.
-document.documentElement.classList.toggle("framed", window.top !== window);
+const isFramed = window.top !== window;
+document.documentElement.classList.toggle("framed", isFramed);
 chosen.lang = readAddress().get("lang") ?? "";
 byId("language").value = speak(chosen.lang || navigator.language);
 chooseTheme(askedTheme());
@@ -260,7 +261,7 @@ axis.parts?.forEach((index, i) => {
 });
 player.position = askedPosition();
 offerFilters();
-byId("filters").open = matchMedia("(min-width: 821px)").matches; // where there is room
+byId("filters").open = !isFramed && matchMedia("(min-width: 821px)").matches; // where there is room
 for (const side of sides) side.narrow(null);
 connect();
 showAll();
