@@ -41,7 +41,7 @@ def handed_in(folder: Path, text: str, lesson: str = "s01_agent_loop") -> Path:
     return folder
 
 
-def graded(path: Path, seconds: float = 3.0, hidden: dict[str, str] | None = None) -> Report:
+def graded(path: Path, seconds: float = 60.0, hidden: dict[str, str] | None = None) -> Report:
     return grade(work_of(path, Terms(tuple(lessons(A)), hidden or {}, seconds=seconds)))
 
 
@@ -79,7 +79,8 @@ def test_this_system_can_isolate_submissions() -> None:
 @pytest.mark.parametrize("name", ATTACKS)
 def test_a_submission_gets_what_it_has_earned_and_leaves_nothing(name: str, tmp_path: Path) -> None:
     text, outcome, said = ATTACKS[name]
-    report = graded(handed_in(tmp_path, text))
+    may_be_endless = said in ("", "did not come to an end within")
+    report = graded(handed_in(tmp_path, text), 3.0 if may_be_endless else 60.0)
     [result] = report.results
     assert (result.outcome, report.fault) == (outcome, ""), result.said
     assert said in result.said

@@ -69,7 +69,12 @@ def add_arguments(grade: argparse.ArgumentParser) -> None:
 
 def add_common(group: argparse._ArgumentGroup | argparse.ArgumentParser) -> None:
     """What holds for one submission and for a class."""
-    group.add_argument("--hidden", type=Path, metavar="DIR", help="your private tests, test_*.py")
+    group.add_argument(
+        "--hidden",
+        type=Path,
+        metavar="DIR",
+        help="your private tests, test_*.py, which no submission can read",
+    )
     group.add_argument(
         "--no-isolation",
         action="store_true",
