@@ -1,0 +1,1 @@
+"""A long run in little time: `python -m tests.soak` says what is left over after many turns."""
