@@ -28,10 +28,14 @@ class Rows:
         self.column, self._word, self._fresh, self._has_blank = 0, [], 0, False
 
     # region: layout
-    def layout(self, text: str, width: int, own: bool = False, words: bool = False) -> str:
+    def layout(
+        self, text: str, width: int, own: bool = False, words: bool = False, exact: bool = False
+    ) -> str:
         """What to write so that `text` goes on where the last row ends.
 
-        `own`: at the left edge the first row needs no gutter. `words`: keep words whole.
+        `own`: at the left edge the first row needs no gutter. `words`: keep words whole. `exact`:
+        where a row ends does not depend on what follows, or a blank there could not be told from
+        the column that is left free before a wide character.
         """
         out: list[str] = []
         self._fresh = 0
@@ -42,7 +46,7 @@ class Rows:
                 continue
             size = TAB - self.column % TAB if char == "\t" else cell_size(char)
             hangs = words and char == " "  # a blank may stand in the column that is kept free
-            if self.column and self.column + size > width + hangs:
+            if self.column and self.column + (2 if exact else size) > width + hangs:
                 self._break(out, size, width, words)
             if not self.column and not own:
                 out.append(GUTTER)

@@ -65,7 +65,7 @@ class Screen:
 
     def broken(self, text: str) -> list[str]:
         """The rows of a line of mino's own that shows every character: broken only at the edge."""
-        return Rows().layout(escape(text), self.width, own=True).split("\n")
+        return Rows().layout(escape(text), self.width, own=True, exact=True).split("\n")
 
     def show_rows(self, rows: list[str], style: str = "") -> None:
         """Rows from `broken`."""

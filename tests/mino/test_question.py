@@ -424,7 +424,7 @@ def typed_at_each_stop(person: Person, keys: str) -> list[list[str]]:
     At each stop all rows of the part and of the question below it must be on the screen.
     """
     parts: list[list[str]] = []
-    begun = person.raw.rindex(b"[Tool:")
+    begun = person.raw.rindex(b"[Tool")
     while True:
         person.wait(partial(ends_in_question, person, begun), "question")
         written = plain(person.raw[begun:])
@@ -458,7 +458,7 @@ def test_on_a_small_terminal_every_row_was_on_the_screen_before_the_answer(
     ):
         person.wait(lambda: person.raw.endswith(b"You> "), "the prompt")
         person.type("go\r")
-        person.wait(lambda: b"[Tool:" in person.raw, "the question")
+        person.wait(lambda: b"[Tool" in person.raw, "the question")
         parts = typed_at_each_stop(person, "y\r")
         person.wait(lambda: "exitcode0]" in squeezed(plain(person.raw)), "the result")
     assert len(parts) > 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import re
 
 import pyte
@@ -74,6 +75,21 @@ def test_a_word_longer_than_a_row_is_broken_at_the_edge() -> None:
 
 def test_text_that_is_not_kept_in_words_is_broken_at_the_edge() -> None:
     assert shown(laid(["one two three fourteen"], False)) == ["| one two three four", "| teen"]
+
+
+def test_rows_that_are_asked_about_show_each_blank() -> None:
+    """Two texts never have the same rows, though nobody sees the blanks at the end of a row."""
+    rows = [
+        tuple(row.rstrip(" ") for row in broken("".join(text) + "."))
+        for size in range(9)
+        for text in itertools.product("a 字", repeat=size)
+    ]
+    assert len(set(rows)) == len(rows) == sum(3**size for size in range(9))
+
+
+def broken(text: str) -> list[str]:
+    """The rows of a question, six columns wide."""
+    return Rows().layout(text, 6, own=True, exact=True).split("\n")
 
 
 def test_a_quoted_command_is_broken_behind_its_line_ends_only() -> None:

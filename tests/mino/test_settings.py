@@ -156,9 +156,9 @@ def test_a_flag_that_is_wrong_is_refused(flags: dict[str, str]) -> None:
 def test_j1_a_command_sees_the_environment_that_was_shown_and_no_key(desk: Desk) -> None:
     more = {"FOO_TOKEN": "planted-token", "MINO_API_KEY": KEY}
     exchanges = (calls("cat /proc/self/environ | tr '\\0' '\\n'"), says("Done."))
-    with script(*exchanges) as server, desk.person(server, env=more) as person:
+    with script(*exchanges) as server, desk.person(server, env=more, columns=2000) as person:
         person.say("go")
-        shown = person.asked().replace("\n| ", "")
+        shown = person.asked()
         person.answer("y")
         person.see("Assistant> Done.")
     output = outputs(server.requests[1])[0]["output"]
