@@ -207,10 +207,11 @@ def test_a_decision_that_no_trace_could_hold_lets_nothing_run(answer: Decision) 
     assert probe.ran == []
 
 
-def test_who_decides_may_have_a_name_of_64_characters() -> None:
+@pytest.mark.parametrize("name", ["x", "x" * 64])
+def test_who_decides_has_a_name_of_1_to_64_characters(name: str) -> None:
     class Named:
         def decide(self, request: ApprovalRequest) -> Decision:
-            return Decision("allow", "user", "x" * 64)
+            return Decision("allow", "user", name)
 
     result = ends_well(runner_of(SCRIPT, Probe(), granted=False, approver=Named()).run("go"))
     assert result.stop_reason == "completed"

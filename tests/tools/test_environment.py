@@ -112,9 +112,7 @@ def test_a_directory_whose_name_is_not_utf8_works_and_can_be_written_down(tmp_pa
     str(refusal.value).encode()
 
 
-@pytest.mark.parametrize(
-    "text", ["line\nbreak", "\x1b[2J", "\u202e", "", "a=b", "'\"$(id)`id`"], ids=ascii
-)
+@pytest.mark.parametrize("text", ["line\nbreak", "\x1b[2J", "\u202e", "", "a=b", "'\"$(id)`id`"])
 def test_any_value_is_passed_as_it_is_and_never_interpreted(text: str, tmp_path: Path) -> None:
     bash = bash_in(tmp_path, environment={"PATH": "/usr/bin:/bin", "VALUE": text})
     assert environment_of(bash)["VALUE"] == text
@@ -150,7 +148,6 @@ def test_the_minimal_environment_always_has_a_path_and_no_value_that_cannot_be_s
         {"timeout_seconds": float("inf")},
         {"output_limit": 0},
     ],
-    ids=str,
 )
 def test_a_tool_that_could_not_be_bounded_is_not_made(wrong: dict[str, object]) -> None:
     given: dict[str, object] = {"directory": "/", "environment": {}, **wrong}
