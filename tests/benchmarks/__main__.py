@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.benchmarks.picture import draw
+from tests.benchmarks.rounds import short
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -51,8 +52,9 @@ def as_table(ratios: list[dict[str, Any]]) -> list[str]:
     for found in ratios:
         aim = found["aim"]
         met = "" if aim is None else f"{aim:7.2f}  {'met' if found['ratio'] <= aim else 'MISSED'}"
-        spread = f"{found['low']:.2f} to {found['high']:.2f}"
-        line = f"{found['measure']:36}{found['against']:32}{found['ratio']:8.2f}{spread:>18}{met}"
+        spread = f"{short(found['low'])} to {short(found['high'])}"
+        ratio = short(found["ratio"])
+        line = f"{found['measure']:36}{found['against']:32}{ratio:>8}{spread:>18}{met}"
         lines.append(line + (f"  ({found['note']})" if found["note"] else ""))
     return lines
 
@@ -65,7 +67,7 @@ def verdicts(ratios: list[dict[str, Any]]) -> list[str]:
     aims = sum(found["aim"] is not None for found in ratios)
     lines = [f"aims: {aims - len(missed)} of {aims} met", f"comparisons with peers: {len(peers)}"]
     lines += [
-        f"where a peer wins: {f['against']} in {f['measure']} ({f['ratio']:.2f})" for f in won
+        f"where a peer wins: {f['against']} in {f['measure']} ({short(f['ratio'])})" for f in won
     ]
     return lines if won else [*lines, "where a peer wins: nowhere"]
 

@@ -28,6 +28,7 @@ def draw(ratios: Sequence[dict[str, Any]]) -> str:
         panel.set_yticks(range(len(ratios)), names)
         panel.set_ylim(len(ratios) - 0.5, -0.5)
         panel.set_xscale("log")
+        panel.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
         panel.axvline(1, color=OTHER, linewidth=0.8)
         panel.grid(axis="x", alpha=0.3)
         panel.set_xlabel(

@@ -12,6 +12,7 @@ import resource
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 Way = Callable[[], object]
 Taken = dict[str, list[float]]
@@ -111,6 +112,11 @@ def tell(
 def line_of(found: Mapping[str, object]) -> str:
     """One comparison as a line."""
     aim = f", aim {found['aim']:.2f}" if found["aim"] else ""
-    spread = f"{found['low']:.2f} to {found['high']:.2f}{aim}"
+    spread = f"{short(found['low'])} to {short(found['high'])}{aim}"
     note = f"; {found['note']}" if found["note"] else ""
-    return f"{found['measure']}: {found['ratio']:.2f} of {found['against']} ({spread}){note}"
+    return f"{found['measure']}: {short(found['ratio'])} of {found['against']} ({spread}){note}"
+
+
+def short(ratio: Any) -> str:
+    """A ratio with two digits that say something."""
+    return f"{ratio:.2f}" if ratio >= 0.1 else f"{ratio:.2g}"

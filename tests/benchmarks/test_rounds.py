@@ -10,7 +10,7 @@ import pytest
 
 from tests.benchmarks.__main__ import as_table, verdicts
 from tests.benchmarks.picture import draw
-from tests.benchmarks.rounds import compare, in_turns, middle
+from tests.benchmarks.rounds import compare, in_turns, middle, short
 from tests.benchmarks.validators import PEERS, mutants
 from tests.trace import story
 
@@ -35,6 +35,11 @@ def test_a_ratio_is_the_median_of_rounds_and_so_a_slow_round_of_both_changes_not
 def test_the_middle_half_of_a_row_is_between_its_quartiles() -> None:
     assert middle([1.0, 2.0, 3.0, 4.0, 5.0]) == (2.0, 3.0, 4.0)
     assert middle([7.0]) == (7.0, 7.0, 7.0)
+
+
+@pytest.mark.parametrize(("ratio", "text"), [(1.316, "1.32"), (0.39, "0.39"), (0.00812, "0.0081")])
+def test_a_small_ratio_is_not_rounded_to_nothing(ratio: float, text: str) -> None:
+    assert short(ratio) == text
 
 
 def test_the_table_says_which_aim_is_missed_and_where_a_peer_wins() -> None:
