@@ -51,8 +51,8 @@ VARIABLES = {
     "context_limit": ("MINO_CONTEXT_LIMIT",),
 }
 OPTIONAL_FIELDS = {  # by protocol: what a request can do without
-    "responses": ("include", "store", "parallel_tool_calls", "strict"),
-    "chat": ("stream_options", "parallel_tool_calls"),
+    "responses": ("include", "store", "parallel_tool_calls", "strict", "max_output_tokens"),
+    "chat": ("stream_options", "parallel_tool_calls", "max_completion_tokens"),
     "anthropic": (),
 }
 PROTOCOLS = tuple(OPTIONAL_FIELDS)

@@ -29,22 +29,25 @@ def make_model(settings: Settings, cancel: CancelToken) -> StreamingModel:
 
         return DemoModel(cancel)
     endpoint, model, omit = settings.endpoint, settings.model, {*settings.omit}
+    is_counted = settings.limits.max_tokens is not None or settings.limits.max_cost is not None
+    most = ANSWER_TOKENS if is_counted else None  # what the budget sets aside has to be a bound
     if settings.protocol == "anthropic":
         from curriculum.providers.anthropic_messages import AnthropicModel
 
-        limits = settings.limits
-        if limits.max_tokens is None and limits.max_cost is None:
+        if most is None:
             return AnthropicModel(endpoint, model, cancel=cancel)
-        return AnthropicModel(endpoint, model, max_tokens=ANSWER_TOKENS, cancel=cancel)
+        return AnthropicModel(endpoint, model, max_tokens=most, cancel=cancel)
     if settings.allow_reads:  # several at once are of use only if they may be asked for at once
         omit.add("parallel_tool_calls")
     if settings.protocol == "chat":
         from curriculum.providers.chat_completions import ChatCompletionsModel
 
-        return ChatCompletionsModel(endpoint, model, omit=omit, cancel=cancel)
+        return ChatCompletionsModel(
+            endpoint, model, omit=omit, max_output_tokens=most, cancel=cancel
+        )
     from curriculum.providers.responses import ResponsesModel
 
-    return ResponsesModel(endpoint, model, omit=omit, cancel=cancel)
+    return ResponsesModel(endpoint, model, omit=omit, max_output_tokens=most, cancel=cancel)
 
 
 # endregion

@@ -13,12 +13,12 @@ and keeps where to connect. `api_key=None` sends no key (local servers); a key t
 two lines or not ASCII is refused. `repr()` does not show the key. `check_key(text)` and
 `check_url(text)` are the checks alone: they return the clean text or raise ValueError.
 
-`ResponsesModel(endpoint, model, omit=(), cancel=None)` has `stream` (pieces of text, then the
-ModelTurn) and `respond`. `omit` names request fields that the server does not take: of "include",
-"store", "parallel_tool_calls", "strict". The same for their protocols:
-`ChatCompletionsModel(endpoint, model, omit=(), cancel=None)` in `chat_completions`,
-`AnthropicModel(endpoint, model, max_tokens=..., cancel=None)` in `anthropic_messages`. Importing an
-adapter does not import httpx; the first request does, and without it says what to install.
+`ResponsesModel(endpoint, model, omit=(), max_output_tokens=None, cancel=None)` has `stream` (pieces
+of text, then the ModelTurn) and `respond`. `omit` names request fields that the server does not
+take, of `responses.OPTIONAL`. The same for their protocols: `ChatCompletionsModel`, with the same
+arguments, in `chat_completions`, `AnthropicModel(endpoint, model, max_tokens=..., cancel=None)` in
+`anthropic_messages`. Importing an adapter does not import httpx; the first request does, and
+without it says what to install. What a model says has the exact key masked (`key_mask`).
 
 Errors (`curriculum.core.errors`): TransientModelError, RateLimitError, AuthenticationError,
 ContextOverflowError, ModelError (permanent), ProtocolError, CancelledError. Each ModelError has

@@ -28,7 +28,7 @@ from curriculum.providers.sse import ServerSentEvent
 from curriculum.providers.wire import call_of, clean, dict_of, list_of, text_of, usage_of
 
 PROVIDER = "openai.chat"
-OPTIONAL = ("stream_options", "parallel_tool_calls")
+OPTIONAL = ("stream_options", "parallel_tool_calls", "max_completion_tokens")
 FINISHED = ("stop", "tool_calls")
 UNFINISHED = {
     "length": "it reached the limit of output tokens; raise the limit or ask for less",
@@ -45,6 +45,7 @@ class ChatCompletionsModel:
         model: str,
         *,
         omit: Collection[str] = (),
+        max_output_tokens: int | None = None,
         cancel: CancelToken | None = None,
     ) -> None:
         if unknown := set(omit) - set(OPTIONAL):
@@ -52,6 +53,7 @@ class ChatCompletionsModel:
         self._endpoint = endpoint
         self._model = model
         self._omit = frozenset(omit)
+        self._max_output_tokens = max_output_tokens
         self._cancel = cancel or CancelToken()
         self._faults = Faults(endpoint, OPTIONAL)
 
@@ -85,6 +87,8 @@ class ChatCompletionsModel:
         if tools:
             body["tools"] = [{"type": "function", "function": dict(tool)} for tool in tools]
             optional["parallel_tool_calls"] = False
+        if self._max_output_tokens:  # not max_tokens, which newer models refuse
+            optional["max_completion_tokens"] = self._max_output_tokens
         return body | {name: field for name, field in optional.items() if name not in self._omit}
 
 

@@ -19,14 +19,15 @@ from curriculum.providers.faults import Faults, StaleReasoningError
 from curriculum.providers.responses_answer import PROVIDER, ResponsesAnswer
 from curriculum.providers.wire import list_of, text_of
 
-OPTIONAL = ("include", "store", "parallel_tool_calls", "strict")
+OPTIONAL = ("include", "store", "parallel_tool_calls", "strict", "max_output_tokens")
 
 
 class ResponsesModel:
     """A model behind `POST {base_url}/responses`.
 
-    `omit` leaves out fields of OPTIONAL that a server does not take; `cancel` ends a request that
-    is waiting. Raises ValueError for a field that cannot be omitted.
+    `omit` leaves out fields of OPTIONAL that a server does not take; `max_output_tokens` bounds one
+    answer, reasoning included; `cancel` ends a request that is waiting. Raises ValueError for a
+    field that cannot be omitted.
     """
 
     def __init__(
@@ -35,6 +36,7 @@ class ResponsesModel:
         model: str,
         *,
         omit: Collection[str] = (),
+        max_output_tokens: int | None = None,
         cancel: CancelToken | None = None,
     ) -> None:
         if unknown := set(omit) - set(OPTIONAL):
@@ -42,6 +44,7 @@ class ResponsesModel:
         self._endpoint = endpoint
         self._model = model
         self._omit = frozenset(omit)
+        self._max_output_tokens = max_output_tokens
         self._cancel = cancel or CancelToken()
         self._faults = Faults(endpoint, OPTIONAL)
         self._unreadable: set[str] = set()  # reasoning that the provider has refused to read
@@ -98,6 +101,8 @@ class ResponsesModel:
         optional: dict[str, object] = {"store": False, "include": ["reasoning.encrypted_content"]}
         if tools:
             optional["parallel_tool_calls"] = False
+        if self._max_output_tokens:
+            optional["max_output_tokens"] = self._max_output_tokens
         return body | {name: field for name, field in optional.items() if name not in self._omit}
 
     def _input(self, messages: Iterable[Message]) -> Iterator[dict[str, Any]]:
