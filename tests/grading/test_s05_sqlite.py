@@ -192,11 +192,19 @@ def test_wrong_journals_are_told_why(name: str) -> None:
         grade_sqlite_journal(wrong)
 
 
+def read_and_write(path: str) -> Sequence[Record]:
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        rows = database.execute("SELECT kind, turn_id, data FROM records ORDER BY position")
+        return [Record(kind, turn, json.loads(data)) for kind, turn, data in rows]
+
+
 def test_a_rollback_journal_is_as_good_as_a_write_ahead_log() -> None:
     class Rollback(SqliteJournal):
         def __init__(self, path: str) -> None:
             super().__init__(path)
             self._database.execute("PRAGMA journal_mode = DELETE")
+
+        read = staticmethod(read_and_write)  # a commit that was killed has to be rolled back
 
     grade_sqlite_journal(Rollback)
 
@@ -222,11 +230,7 @@ def test_an_exclusive_database_needs_no_lock_file() -> None:
                 raise JournalError(f"{path}: {fault}") from None
             self._next = 0 if last is None else last + 1
 
-        @staticmethod
-        def read(path: str) -> Sequence[Record]:
-            with contextlib.closing(sqlite3.connect(path)) as database:
-                rows = database.execute("SELECT kind, turn_id, data FROM records ORDER BY position")
-                return [Record(kind, turn, json.loads(data)) for kind, turn, data in rows]
+        read = staticmethod(read_and_write)
 
     grade_sqlite_journal(Exclusive)
 
