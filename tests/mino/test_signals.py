@@ -80,11 +80,11 @@ def test_ctrl_c_before_the_answer_begins_ends_the_turn_only(desk: Desk) -> None:
 
 
 def test_ctrl_c_while_text_streams_keeps_what_was_shown_on_the_screen_only(desk: Desk) -> None:
-    half = {"type": "response.output_text.delta", "delta": "Half an ans"}
+    half = {"type": "response.output_text.delta", "delta": "Half an answer"}
     exchange = {"send": [{"event": half}, {"hold": True}]}
     with script(exchange, says("Second.")) as server, desk.person(server) as person:
         person.say("first")
-        person.see("Assistant> Half an ans")
+        person.see("Assistant> Half an answer")
         person.type(CTRL_C)
         person.see("not complete and was not kept")
         person.say("again")
