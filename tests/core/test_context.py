@@ -294,6 +294,18 @@ def test_an_output_that_a_cut_would_make_no_shorter_stays_whole() -> None:
     assert [one["index"] for one in report["truncated"]] == [4]
 
 
+def test_unless_told_1000_characters_stay_at_each_end() -> None:
+    messages = [Message("user", "u"), said("", call(1)), result_of("call-1", "x" * 9000)]
+    _, report = fit(messages, 5000, TruncateOutput())
+    assert report is not None
+    assert report["truncated"] == [{"index": 2, "head": 1000, "tail": 1000}]
+
+
+def test_what_a_person_or_the_model_said_is_never_cut() -> None:
+    with pytest.raises(ContextLimitError):
+        fit([said("x" * 5000), Message("user", "x" * 5000)], 1000, TruncateOutput(10, 10))
+
+
 class Sweeps:
     """A reduction with a long name, that leaves out the first message."""
 

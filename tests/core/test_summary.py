@@ -152,3 +152,29 @@ def test_a_summary_is_told_what_the_one_before_it_said() -> None:
     assert not read_by(teller).startswith(SUMMARY_INTRO)
     window.fit([*messages, said("y" * 200), Message("user", "z")], None)
     assert read_by(teller).startswith(f"{SUMMARY_INTRO}first account\n{{")
+
+
+def test_a_summary_counts_as_one_message() -> None:
+    view, report = fit(costing(300, 60, 60), 400, Summarise(Teller(), keep=1))
+    assert report is not None
+    assert report["dropped"] == [0]
+    assert (report["message_count_before"], report["message_count"]) == (3, len(view)) == (3, 3)
+
+
+def test_a_conversation_that_is_shorter_than_the_summary_is_another_one() -> None:
+    summarise, messages = Summarise(Teller(), keep=1), costing(200, 200, 9)
+    _, report = fit(messages, 300, summarise)
+    assert report is not None
+    assert report["dropped"] == [0, 1]
+    with pytest.raises(ContextLimitError):
+        fit(messages[:1], 150, summarise)
+
+
+def test_the_first_summary_of_another_conversation_is_made_from_that_alone() -> None:
+    teller = Teller("of the first", "of the second")
+    summarise = Summarise(teller, keep=1)
+    fit(costing(300, 60, 60), 400, summarise)
+    _, report = fit([Message("user", "y" * 300), *costing(60, 60)[::-1]], 400, summarise)
+    assert report is not None
+    assert report["summary"] == "of the second"
+    assert json.loads(read_by(teller)) == {"role": "user", "content": "y" * 300}

@@ -25,7 +25,7 @@ from tests.mutation import report
 from tests.mutation.mutants import Mutant, module_of, mutants_of, sample_of
 from tests.mutation.survivors import Identity, in_scope, read_list, write_draft
 from tests.mutation.trials import TrialError, first_trial, second_trial
-from tests.mutation.workshop import ROOT, copy_checkout, set_up_mutmut
+from tests.mutation.workshop import ROOT, copy_checkout, prefix, set_up_mutmut
 
 HERE = Path("tests/mutation")
 
@@ -71,10 +71,11 @@ def campaign(asked: argparse.Namespace, plan: dict[str, list[str]], folder: Path
     verdicts = first_trial(copy, tried, names, asked.jobs)
     if not (asked.quick or asked.tests):
         slow = [*plan["slow"], *plan["wider"]]
-        hung = [mutant for mutant in tried if verdicts[mutant.name] == "timeout"]
-        left = [mutant for mutant in tried if verdicts[mutant.name] not in ("killed", "timeout")]
+        alive = ("survived", "no tests")
+        left = [mutant for mutant in tried if verdicts[mutant.name] in alive]
+        rest = [mutant for mutant in tried if verdicts[mutant.name] not in ("killed", *alive)]
         verdicts |= second_trial(folder / "left", root, left, slow, asked.jobs)
-        verdicts |= second_trial(folder / "hung", root, hung, [*plan["tests"], *slow], asked.jobs)
+        verdicts |= second_trial(folder / "rest", root, rest, [*plan["tests"], *slow], asked.jobs)
     found = report.Findings(tried, verdicts, listed, len(everyone) if asked.sample else len(tried))
     print("\n".join(found.lines()))
     if draft:
@@ -106,11 +107,14 @@ def main() -> int:
     asked = arguments()
     # Under nohup a Ctrl+C is ignored, and so it would be in every test; they send some.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # not without tidying up
     folder = Path(tempfile.mkdtemp(prefix="mutants-"))
     try:
         plans = tomllib.loads((asked.root / HERE / "plan.toml").read_text("utf-8"))
         if asked.package not in plans:
             raise ValueError(f"{asked.package}: no such package; there are {', '.join(plans)}")
+        if plans[asked.package].get("alone") and not prefix():
+            raise ValueError(f"{asked.package}: its mutants need a PID namespace (unshare, Linux)")
         return campaign(asked, plans[asked.package], folder)
     except (ValueError, TrialError) as error:
         print(f"tests.mutation: {error}", file=sys.stderr)

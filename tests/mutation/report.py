@@ -11,7 +11,7 @@ from tests.mutation.mutants import Mutant
 from tests.mutation.survivors import Identity
 
 LEAST_SHARE = 0.9
-ALIVE = ("survived", "no tests")  # whatever else there is ends the suite in one way or another
+KILLED = ("killed", "timeout")
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Findings:
 
     @property
     def alive(self) -> list[Mutant]:
-        return [mutant for mutant in self.tried if self.verdicts[mutant.name] in ALIVE]
+        return [mutant for mutant in self.tried if self.verdicts[mutant.name] not in KILLED]
 
     @property
     def unlisted(self) -> list[Mutant]:

@@ -2,8 +2,9 @@
 
 A mutant is killed when a test fails or the suite is torn down. In the first trial all mutants of a
 file stand in it side by side, and the process chooses one; so it is quick, and blind for code that
-a test starts as `python -m`. In the second trial the file has the one change and no other. What
-hung in the first is tried anew with all tests: a busy machine makes mutmut's time limits too short.
+a test starts as `python -m`. In the second trial the file has the one change and no other. What has
+hung in the first, or ended mutmut, is tried anew with all tests: on a busy machine mutmut's limits
+of time are too short.
 """
 
 from __future__ import annotations
@@ -36,19 +37,37 @@ def first_trial(
     """What mutmut says of each mutant, by its name: killed, survived, timeout, no tests, ...
 
     `names` are those to try, or patterns of them. That some are given has mutmut ask pytest for
-    each test by its id first: one that is not found ends the campaign, and kills nobody.
+    each test by its id first: one that is not found ends the campaign, and kills nobody. Where a
+    mutant ends mutmut, all that had begun are "suspicious", and the rest is tried without them.
     """
     log = copy.parent / "mutmut.log"
     print(f"first trial: {len(mutants)} mutants; mutmut writes to {log}", file=sys.stderr)
-    command = ("-m", "mutmut", "run", "--max-children", str(jobs), *names)
-    if run_python(copy, *command, log=log) != 0:
-        raise TrialError(f"mutmut gave up:\n{tail_of(log)}")
+    suspects: set[str] = set()
+    while names:
+        command = ("-m", "mutmut", "run", "--max-children", str(jobs), *names)
+        ended = run_python(copy, *command, log=log)
+        codes = exit_codes(copy)
+        if ended == 0:
+            break
+        left = [mutant.name for mutant in mutants if codes.get(mutant.name) is None]
+        record = copy / "mutants" / "begun"
+        begun = record.read_text("utf-8").splitlines() if record.exists() else []
+        new = {name for name in begun if name in left} - suspects
+        if not new:
+            raise TrialError(f"mutmut gave up:\n{tail_of(log)}")
+        suspects |= new
+        names = [name for name in left if name not in suspects]
+    # pytest says 2 when a KeyboardInterrupt gets out of a test: the suite is torn down.
+    verdicts = {name: "killed" if c == 2 else status_by_exit_code[c] for name, c in codes.items()}
+    return {m.name: "suspicious" if m.name in suspects else verdicts[m.name] for m in mutants}
+
+
+def exit_codes(copy: Path) -> dict[str, int | None]:
+    """Those of the tests of each mutant so far, by its name."""
     codes: dict[str, int | None] = {}
     for meta in (copy / "mutants").rglob("*.py.meta"):
         codes |= json.loads(meta.read_text("utf-8"))["exit_code_by_key"]
-    # pytest says 2 when a KeyboardInterrupt gets out of a test: the suite is torn down.
-    torn = {name: "killed" for name, code in codes.items() if code == 2}
-    return {m.name: torn.get(m.name) or status_by_exit_code[codes[m.name]] for m in mutants}
+    return codes
 
 
 def second_trial(

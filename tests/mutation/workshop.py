@@ -26,18 +26,25 @@ source_paths = ["curriculum"]
 only_mutate = {files}
 also_copy = {others}
 pytest_add_cli_args_test_selection = {tests}
-pytest_add_cli_args = ["-p", "no:cacheprovider", "-p", "plain_ids"]
+pytest_add_cli_args = ["-p", "no:cacheprovider", "-p", "under_mutmut"]
 timeout_constant = 5.0
 timeout_multiplier = 5.0
 use_setproctitle = false
 track_dependencies = false
 use_git_change_detection = false
 """
-# pytest cannot be given back each id that it makes (quotes, escapes), and for mutmut an id that is
-# not found is a kill. So under mutmut parameters are numbered.
-PLAIN_IDS = """
+# What pytest does besides under mutmut. It cannot be given back each id that it makes (quotes,
+# escapes), and for mutmut an id that is not found is a kill: so parameters are numbered, unless
+# a test names them itself. And a mutant may end mutmut: so who has begun is on record.
+PLUGIN = """
+import os
+
 def pytest_make_parametrize_id(val, argname):
     return argname
+
+def pytest_configure():
+    with open("begun", "a") as begun:
+        begun.write(os.environ.get("MUTANT_UNDER_TEST", "") + "\\n")
 """
 ALONE = ["unshare", "--user", "--map-root-user", "--pid", "--mount-proc", "--fork", "--kill-child"]
 AS_CHILD = ["sh", "-c", '"$@"; exit $?', "sh"]  # the first process of a namespace reaps for all
@@ -49,7 +56,7 @@ def copy_checkout(root: Path, copy: Path) -> None:
 
 def set_up_mutmut(copy: Path, files: Sequence[Path], tests: Sequence[str]) -> None:
     """Have mutmut change `files` of the copy, and try the mutants with `tests`."""
-    (copy / "plain_ids.py").write_text(PLAIN_IDS, "utf-8")
+    (copy / "under_mutmut.py").write_text(PLUGIN, "utf-8")
     others = [x.name for x in copy.iterdir() if x.name not in ("curriculum", "tests")]
     settings = SETTINGS.format(
         files=json.dumps([str(path) for path in files]),
