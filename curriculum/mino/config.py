@@ -17,7 +17,7 @@ from curriculum.core.visible import quote
 from curriculum.mino.config_error import ConfigError as ConfigError
 from curriculum.mino.config_file import read_file
 from curriculum.mino.limits import Limits, read_limits
-from curriculum.providers.endpoint import Endpoint, check_url
+from curriculum.providers.endpoint import Endpoint, check_url, holds_key
 from curriculum.sessions.replay import RULES
 
 if TYPE_CHECKING:
@@ -115,6 +115,8 @@ def read_settings(
     sources["api_key"] = key[1] or "none"
     if not found["model"]:
         raise ConfigError("--protocol anthropic: name the model with --model or MINO_MODEL")
+    if holds_key(found["model"], endpoint.api_key):
+        raise ConfigError(f"{sources['model']}: that is the API key; name a model")
     return Settings(
         home=home,
         endpoint=endpoint,

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
+from curriculum.providers.key_mask import KeyMask
+
 
 @dataclass(frozen=True)
 class Endpoint:
@@ -29,6 +31,8 @@ class Endpoint:
         object.__setattr__(self, "base_url", check_url(self.base_url))
         if self.api_key is not None:
             object.__setattr__(self, "api_key", check_key(self.api_key))
+        if holds_key(self.base_url, self.api_key):
+            raise ValueError("the base URL holds the API key; take it out: addresses are shown")
         if min(self.connect_seconds, self.silence_seconds, self.max_wait_seconds) <= 0:
             raise ValueError(
                 "connect_seconds, silence_seconds and max_wait_seconds must be above 0"
@@ -58,6 +62,11 @@ def check_key(text: str) -> str:
 
 
 # endregion
+
+
+def holds_key(text: str, key: str | None) -> bool:
+    """Whether the key stands in that text, which is going to be shown."""
+    return KeyMask(key).text(text) != text
 
 
 def check_url(text: str) -> str:

@@ -153,6 +153,24 @@ def test_what_the_screen_has_missed_is_masked_too(desk: Desk) -> None:
         assert KEY not in squeezed(person.text())
 
 
+@pytest.mark.parametrize("command", [("run", "go"), ("doctor",)])
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (("--model", KEY), "--model: that is the API key; name a model"),
+        (("--base-url", f"https://localhost/v1?key={KEY}"), "holds the API key; take it out"),
+    ],
+)
+def test_a_key_in_the_wrong_place_is_refused_and_not_shown(
+    desk: Desk, command: tuple[str, ...], given: tuple[str, str], said: str
+) -> None:
+    """The model and the address are shown, and kept."""
+    ran = desk.run(*command, *given, env={**desk.environment, "OPENAI_API_KEY": KEY})
+    assert ran.returncode in (1, 2)
+    assert said in ran.stdout + ran.stderr
+    assert desk.sessions == []
+
+
 def test_the_demo_masks_no_word_of_its_own(desk: Desk) -> None:
     """Its key is the word demo, and so is its model."""
     ran = desk.run("run", "--demo", "hi", "--json")

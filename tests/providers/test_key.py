@@ -241,3 +241,11 @@ def test_a_turn_keeps_all_else(serve: Serve) -> None:
     (*_, turn) = streamed("responses", serve({"answer": {"text": KEY}}))
     assert isinstance(turn, ModelTurn)
     assert (turn.stop, turn.usage and turn.usage.input_tokens) == (True, 10)
+
+
+@pytest.mark.parametrize("url", [f"https://host/{KEY}/v1", f"https://host/v1?key={KEY}"])
+def test_an_address_that_holds_the_key_is_refused_and_not_shown(url: str) -> None:
+    with pytest.raises(ValueError, match="the base URL holds the API key") as caught:
+        Endpoint(url, f" {KEY}\n")
+    assert KEY not in str(caught.value)
+    assert Endpoint(url.replace(KEY, "other"), KEY)
