@@ -320,6 +320,35 @@ def test_the_names_of_the_policies_have_at_most_64_characters() -> None:
     assert report["policy"] == ("sweeps" * 12)[:64]
 
 
+def test_a_reduction_is_tried_only_if_those_before_it_were_not_enough() -> None:
+    turn = [Message("user", "x" * 6), said("y" * 6)]
+    _, report = fit([*turn, *turn], 20, DropTurns(), Sweeps())
+    assert report is not None
+    assert report["policy"] == "drop-turns"
+
+
+def test_a_result_without_its_call_stands_alone() -> None:
+    messages = [result_of("gone", "x" * 90), Message("user", "y")]
+    view, _ = fit(messages, 50, DropTurns())
+    assert view == messages[1:]
+
+
+def test_where_nobody_has_asked_anything_no_turn_is_over() -> None:
+    with pytest.raises(ContextLimitError):
+        fit([said("x" * 90), said("y")], 50, DropTurns())
+
+
+def test_what_is_as_large_as_what_was_refused_is_not_sent_and_one_less_is() -> None:
+    window = ContextWindow(10_000, by_characters(), [DropTurns()])
+    large, smaller = [Message("user", "x" * 96)], [Message("user", "x" * 95)]
+    assert window.fit(large, None) == (large, None)
+    with pytest.raises(ContextLimitError):
+        window.fit(large, ContextOverflowError("too long"))
+    with pytest.raises(ContextLimitError):
+        window.fit(large, None)
+    assert window.fit(smaller, None) == (smaller, None)
+
+
 def test_an_overflow_before_anything_was_sent_leaves_no_room() -> None:
     window = ContextWindow(100, by_characters(), [DropTurns()])
     with pytest.raises(ContextLimitError):
@@ -717,10 +746,14 @@ def test_messages_are_kept_whatever_a_request_leaves_out() -> None:
     [
         lambda: ContextWindow(0, TokenCounter(), []),
         lambda: TruncateOutput(-1, 0),
+        lambda: TruncateOutput(0, -1),
         lambda: Summarise(Teller(), keep=0),
         lambda: Summarise(Teller(), most_characters=0),
     ],
 )
 def test_bounds_make_sense(make: Callable[[], object]) -> None:
-    with pytest.raises(ValueError, match="at least"):
+    said = (
+        r"^(the limit must be|head and tail are numbers of characters,|keep, most_.* be) at least"
+    )
+    with pytest.raises(ValueError, match=said):
         make()
