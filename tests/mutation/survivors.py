@@ -11,6 +11,7 @@ why = "..."
 
 from __future__ import annotations
 
+import json
 import tomllib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -40,9 +41,11 @@ def in_scope(listed: Iterable[Identity], files: Sequence[Path]) -> list[Identity
 
 def write_draft(path: Path, mutants: Sequence[Mutant]) -> None:
     """A list of these mutants, each once; the reasons are for a person to write."""
-    entries = {
-        mutant.identity: f'[[mutant]]\nfunction = "{mutant.function}"\n'
-        f"change = '''\n{mutant.change}\n'''\nwhy = \"\"\n"
-        for mutant in mutants
-    }
+    entries = {}
+    for mutant in mutants:
+        change = f"'''\n{mutant.change}\n'''"
+        if "'''" in mutant.change:
+            change = json.dumps(mutant.change)
+        head = f'[[mutant]]\nfunction = "{mutant.function}"'
+        entries[mutant.identity] = f'{head}\nchange = {change}\nwhy = ""\n'
     path.write_text("\n".join(entries.values()), "utf-8")

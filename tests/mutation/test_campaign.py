@@ -230,8 +230,10 @@ def test_a_mutant_is_known_by_its_function_and_lines_wherever_they_stand(tmp_pat
     one = mutant(1)
     moved = replace(one, name="f__mutmut_7", before=f"\n\n{one.before}", after=f"\n\n{one.after}")
     assert moved.identity == one.identity
-    write_draft(tmp_path / "list", [one, moved, mutant(2)])
-    assert list(read_list(tmp_path / "list")) == [one.identity, mutant(2).identity]
+    quoted = replace(one, after=one.before.replace("1", "'''1\\n\"'''"))
+    write_draft(tmp_path / "list", [one, moved, mutant(2), quoted])
+    identities = [one.identity, mutant(2).identity, quoted.identity]
+    assert list(read_list(tmp_path / "list")) == identities
     assert in_scope([one.identity], [Path("curriculum/core/some.py")]) == [one.identity]
     assert in_scope([one.identity], [Path("curriculum/core/so.py")]) == []
 
