@@ -33,3 +33,14 @@ for (const [toggle, what] of Object.entries(named)) {
     label.click();
   });
 }
+
+// A table that is wider than its page is scrolled, so keys have to reach it.
+function reachTables() {
+  for (const box of document.querySelectorAll(".md-typeset__scrollwrap")) {
+    if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
+    else box.removeAttribute("tabindex");
+  }
+}
+
+addEventListener("load", reachTables);
+addEventListener("resize", reachTables);
