@@ -65,7 +65,8 @@ def test_each_call_is_asked_about_anew() -> None:
     script = [asks(call(0), call(1)), asks(call(2)), ModelTurn("ok")]
     ends_well(runner_of(script, Probe(), granted=False, approver=approver).run("go"))
     assert [request.call_id for request in approver.asked] == ["call-0", "call-1", "call-2"]
-    assert len({request.approval_id for request in approver.asked}) == 3
+    ids = [request.approval_id for request in approver.asked]
+    assert ids == ["approval-1", "approval-2", "approval-3"]
 
 
 def test_a_granted_tool_runs_without_a_question() -> None:

@@ -105,6 +105,15 @@ def test_an_answer_that_no_trace_could_hold_breaks_the_protocol(turn: ModelTurn)
     assert payloads(result, "error")[0]["kind"] == "protocol"
 
 
+@pytest.mark.parametrize("usage", [Usage(0, 0), Usage(2**53 - 1, 2**53 - 1)])
+def test_an_answer_may_have_used_nothing_or_all_that_can_be_counted(usage: Usage) -> None:
+    result = ends_well(runner_of([ModelTurn("x", usage=usage)]).run("go"))
+    assert payloads(result, "model.response")[0]["usage"] == {
+        "input_tokens": usage.input_tokens,
+        "output_tokens": usage.output_tokens,
+    }
+
+
 def test_the_largest_answer_fits_in_its_line() -> None:
     calls = [ToolCall(f"{number:0256}", "probe" * 100, "x" * 4000) for number in range(512)]
     result = ends_well(runner_of([asks(*calls)], Probe()).run("go"))
