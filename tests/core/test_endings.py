@@ -6,9 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
+from curriculum.core.loop import AgentConfig, AgentRunner
 from curriculum.core.messages import ModelTurn
 from curriculum.core.model import ScriptedModel
 from curriculum.core.tools import RunningCall
+from curriculum.core.trace import Recorder
 from tests.core.parts import (
     Probe,
     SpyJournal,
@@ -21,6 +23,17 @@ from tests.core.parts import (
 )
 
 DONE = ModelTurn("done")
+
+
+def test_a_session_starts_under_its_number_and_names_its_harness() -> None:
+    runner = AgentRunner(
+        ScriptedModel([DONE]),
+        config=AgentConfig(harness="mine 1.0 beta"),
+        recorder=Recorder.golden(),
+    )
+    (start,) = payloads(ends_well(runner.run("go")), "session.start")
+    assert start["session_id"] == "session-1"
+    assert start["harness"] == {"name": "mine", "version": "1.0 beta"}
 
 
 @pytest.mark.parametrize(

@@ -164,7 +164,29 @@ def test_a_cut_is_pointed_at_also_under_a_key_that_needs_escapes() -> None:
     recorder = Recorder.golden()
     payload = {"a/b~c": ["short", "x" * 2 * MAX_LINE_BYTES]}
     event = recorder.emit("x.a.b", actor_kind="user", actor_id="u", payload=payload)
-    assert json.loads(event.to_line())["redaction"]["items"] == ["/payload/a~1b~0c/1"]
+    assert json.loads(event.to_line())["redaction"] == {
+        "status": "redacted",
+        "policy": "line-limit",
+        "items": ["/payload/a~1b~0c/1"],
+    }
+
+
+@pytest.mark.parametrize("more", [-1, 0, 1])
+@pytest.mark.parametrize("char", ["x", "é"])
+def test_a_line_may_be_just_as_long_as_the_limit(char: str, more: int) -> None:
+    def line(text: str) -> bytes:
+        recorder = Recorder.golden()
+        event = recorder.emit("x.a.b", actor_kind="user", actor_id="u", payload={"t": text})
+        return event.to_line().encode()
+
+    whole, part = divmod(MAX_LINE_BYTES + more - len(line("")), len(char.encode()))
+    made = line("x" * part + char * whole)
+    if more > 0:
+        assert b"line-limit" in made
+        assert len(made) <= MAX_LINE_BYTES
+    else:
+        assert b"line-limit" not in made
+        assert len(made) == MAX_LINE_BYTES + more
 
 
 def test_an_event_that_no_cut_can_help_is_a_trace_error() -> None:

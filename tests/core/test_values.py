@@ -45,6 +45,18 @@ def test_a_value_takes_what_a_frozen_dataclass_takes(
     assert repr(point) == repr(twin).replace("Twin", "Point")
 
 
+def test_what_a_value_lacks_or_has_too_much_is_told() -> None:
+    for make, said in (
+        (lambda: Point(1, 2, 3), "Point takes 2 fields, not 3"),
+        (lambda: Point(y=1), "Point needs the field 'x'"),
+        (lambda: Point(1, x=2), "Point field 'x' is given twice"),
+        (lambda: Point(1, z=2), "Point field 'z' is unknown"),
+    ):
+        with pytest.raises(TypeError) as fault:
+            make()
+        assert str(fault.value) == said
+
+
 def test_a_value_cannot_be_changed() -> None:
     point = Point(1)
     for change in (
