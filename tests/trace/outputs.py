@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import os
 import re
 import tempfile
@@ -16,8 +17,10 @@ from curriculum.trace.__main__ import COMMANDS, main
 from curriculum.trace.engines import make_engine
 from curriculum.trace.film import open_film
 from curriculum.trace.player import Player
+from curriculum.trace.report import as_text
 from curriculum.trace.stage import Stage
-from tests.trace import story
+from curriculum.trace.validate import Options, validate
+from tests.trace import corpus, story
 from tests.trace.story import Event, numbered, to_bytes
 
 FOLDER = Path(__file__).parent / "outputs"
@@ -59,6 +62,7 @@ SCREENS = {
     "screen-help": "100 30 ? -",
     "screen-small": "47 12",
 }
+NAMES = (*WORDS, *SCREENS, "corpus")
 
 
 def long_run() -> list[Event]:
@@ -182,8 +186,22 @@ def drawn(screen: str) -> str:
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
 
+def judged(engine_name: str) -> str:
+    """The verdict on each file of the corpus of broken traces, and every finding with its fix."""
+    manifest = json.loads((corpus.FOLDER / "manifest.json").read_bytes())
+    engine = make_engine(engine_name)
+    lines: list[str] = []
+    for name, entry in manifest.items():
+        options = Options(entry.get("strict", False), tuple(entry.get("secrets", ())))
+        read = io.BytesIO((corpus.FOLDER / name).read_bytes()).read
+        lines += as_text(name, validate(read, engine, options))
+    return "".join(f"{line}\n" for line in lines)
+
+
 def made(name: str) -> str:
     """The text of one output, made in the current folder from what `write_files` put there."""
+    if name == "corpus":
+        return judged("auto")
     return drawn(SCREENS[name]) if name in SCREENS else printed(WORDS[name].split())
 
 
@@ -194,7 +212,7 @@ def update() -> None:
     os.environ.update(ENVIRONMENT)
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         write_files(Path())
-        for name in (*WORDS, *SCREENS):
+        for name in NAMES:
             (FOLDER / f"{name}.txt").write_text(made(name), "utf-8", newline="\n")
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.trace import outputs
-from tests.trace.outputs import ENVIRONMENT, FOLDER, SCREENS, WORDS, made, write_files
+from tests.trace.outputs import ENVIRONMENT, FOLDER, NAMES, judged, made, write_files
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +18,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.parametrize("name", [*WORDS, *SCREENS])
+@pytest.mark.parametrize("name", NAMES)
 def test_every_word_that_is_shown_is_the_one_that_was_agreed(
     name: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -29,5 +29,9 @@ def test_every_word_that_is_shown_is_the_one_that_was_agreed(
     assert made(name) == kept, f"`python -m {outputs.__name__}` writes {name}.txt anew"
 
 
+def test_both_engines_say_the_same_of_every_broken_trace() -> None:
+    assert judged("plain") == (FOLDER / "corpus.txt").read_text("utf-8")
+
+
 def test_no_output_is_kept_that_nothing_prints() -> None:
-    assert {name.removesuffix(".txt") for name in os.listdir(FOLDER)} == {*WORDS, *SCREENS}
+    assert {name.removesuffix(".txt") for name in os.listdir(FOLDER)} == {*NAMES}
