@@ -73,7 +73,9 @@ class ParallelReads:
             for slot in slots:
                 self._start(slot)
             self._wait(slots, endings)
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as fault:
+            if self._cancel.cancelled:  # the second Ctrl+C, where a handler took the first
+                return [slot.outcome_or(fault) for slot in slots]
             self._cancel.cancel("user")  # from here on no work begins
             try:
                 self._wait([slot for slot in slots if slot.has_begun], endings)
