@@ -16,6 +16,7 @@ from curriculum.core.trace import GoldenClock, Recorder
 from curriculum.sessions.disk import SystemDisk
 from curriculum.sessions.errors import RecordError
 from curriculum.sessions.export import export_trace
+from curriculum.sessions.ids import known_ids
 from curriculum.sessions.listing import SessionFile, summarise
 from curriculum.sessions.observe import show_acknowledgement, show_recovery
 from curriculum.sessions.reader import READ_BYTES
@@ -215,6 +216,21 @@ def test_nesting_counts_brackets_and_braces_but_none_in_a_text(depth: int, why: 
 def test_a_call_has_started_when_its_start_is_on_record() -> None:
     assert not OpenCall(None).has_started  # type: ignore[arg-type]
     assert OpenCall(None, {}).has_started  # type: ignore[arg-type]
+
+
+def test_a_file_whose_name_is_no_id_is_no_session(tmp_path: Path) -> None:
+    saved_turn(tmp_path, 0)
+    for name in (
+        ".hidden.jsonl",
+        "-x.jsonl",
+        "a b.jsonl",
+        ".jsonl",
+        "s-2.json",
+        "x" * 65 + ".jsonl",
+    ):
+        (file_of(tmp_path).parent / name).touch()
+    (file_of(tmp_path).parent / f"{'x' * 64}.jsonl").touch()
+    assert known_ids(str(tmp_path)) == [NAME, "x" * 64]
 
 
 def test_an_id_is_made_for_a_session_that_is_given_none(tmp_path: Path) -> None:
