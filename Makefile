@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test class lint traces pictures book validate bench bench-peers lock clean venv locked
+.PHONY: help demo test class lint traces pictures book validate bench mutants soak fuzz lock clean venv locked
 PY := .venv/bin/python
 
 help: ## Show this list
@@ -30,7 +30,7 @@ lint: locked ## Check style, types and the arrows between folders
 traces: locked ## Write the golden traces anew (refused if one does not validate)
 	@$(PY) -m tests.golden --update
 
-pictures: locked ## Draw the pictures of the pages anew, from the golden traces
+pictures: locked ## Draw the pictures of the pages anew, from golden traces and real runs
 	@$(PY) -m tests.pictures --update
 
 book: locked ## Build the pages as a site in dist/book, for the browser; offline
@@ -39,11 +39,17 @@ book: locked ## Build the pages as a site in dist/book, for the browser; offline
 validate: locked ## Validate every golden trace
 	@$(PY) -m curriculum.trace validate traces/golden/*.jsonl
 
-bench: locked ## Measure, as ratios within one run
-	@for bench in $(filter-out %_peers.py,$(wildcard tests/benchmarks/bench_*.py)); do echo "# $$bench"; $(PY) "$$bench" || exit 1; done
+bench: locked ## Measure everything, beside its peers, in one table (minutes; wants a quiet machine)
+	@$(PY) -m tests.benchmarks $(BENCH)
 
-bench-peers: locked ## Measure this harness beside others, each in its own environment
-	@$(PY) tests/benchmarks/bench_peers.py
+mutants: locked ## Change the code a little at a time, to see whether a test notices (hours)
+	@for package in $(or $(PACKAGES),core tools sessions trace); do $(PY) -m tests.mutation $$package $(MUTANTS) || exit 1; done
+
+soak: locked ## Run an hour of turns, compressed; nothing may be left over (half an hour)
+	@nice $(PY) -m tests.soak
+
+fuzz: locked ## Make inputs up and hold invariants (TARGET=sse INPUTS=100000)
+	@$(PY) -m tests.fuzz $(or $(TARGET),all) --inputs $(or $(INPUTS),100000)
 
 lock: locked ## Pin the newest dependencies
 	@$(PY) -m piptools compile --quiet --upgrade --generate-hashes --allow-unsafe --strip-extras \
