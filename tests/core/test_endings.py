@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from curriculum.core.loop import AgentConfig, AgentRunner
-from curriculum.core.messages import ModelTurn
+from curriculum.core.messages import Message, ModelTurn
 from curriculum.core.model import ScriptedModel
 from curriculum.core.tools import RunningCall
 from curriculum.core.trace import Recorder
@@ -34,6 +34,15 @@ def test_a_session_starts_under_its_number_and_names_its_harness() -> None:
     (start,) = payloads(ends_well(runner.run("go")), "session.start")
     assert start["session_id"] == "session-1"
     assert start["harness"] == {"name": "mine", "version": "1.0 beta"}
+
+
+def test_a_session_with_a_history_says_whose_it_is_and_else_its_own() -> None:
+    history = [Message("user", "before"), Message("assistant", "so")]
+    for given, said in (("", "session-1"), ("session-of-old", "session-of-old")):
+        runner = AgentRunner(ScriptedModel([DONE]), history=history, recorder=Recorder.golden())
+        runner.start(resumed_from=given) if given else runner.start()
+        (start,) = payloads(runner.run("go"), "session.start")
+        assert start["resumed_from"] == {"session_id": said, "roles": ["user", "assistant"]}
 
 
 @pytest.mark.parametrize(
