@@ -62,7 +62,51 @@ SCREENS = {
     "screen-help": "100 30 ? -",
     "screen-small": "47 12",
 }
-NAMES = (*WORDS, *SCREENS, "corpus")
+# Whatever is asked for wrongly, and what is said to it.
+REFUSED = """
+validate none.jsonl .
+validate run.jsonl --canary abc
+validate run.jsonl --secret-file none
+validate run.jsonl --secret-file latin
+validate run.jsonl --max-errors -1
+validate run.jsonl --jobs x
+diff - -
+diff run.jsonl none.jsonl
+diff run.jsonl broken.jsonl
+stats broken.jsonl
+stats run.jsonl --prices none.json
+stats run.jsonl --prices run.jsonl
+stats run.jsonl --prices names.json
+stats run.jsonl --prices fields.json
+stats run.jsonl --prices numbers.json
+play none.jsonl
+play run.jsonl --at 0
+play run.jsonl --at 1234567890
+play run.jsonl --at x
+play run.jsonl --idle-limit -1
+play run.jsonl --idle-limit inf
+play run.jsonl --idle-limit soon
+redact run.jsonl torn.jsonl
+redact run.jsonl --check --output safe.jsonl
+redact run.jsonl --secret-env NOT_THERE
+redact run.jsonl --secret-file short
+redact calls.jsonl --secret-file id
+redact torn.jsonl --check --secret-file words
+export run.jsonl
+import --from codex run.jsonl
+import --from claude-code run.jsonl
+import --from mini-swe-agent run.jsonl
+import --from mini-swe-agent format.json
+view run.jsonl run.jsonl run.jsonl
+view - -
+view run.jsonl --output run.jsonl
+view --serve run.jsonl other.jsonl
+view --serve -
+view --serve run.jsonl --output page.html
+view run.jsonl --no-open --output page.html
+view broken.jsonl --no-open --output other.html
+"""
+NAMES = (*WORDS, *SCREENS, "corpus", "refused")
 
 
 def long_run() -> list[Event]:
@@ -154,6 +198,19 @@ def write_files(folder: Path) -> None:
     (folder / "broken.jsonl").write_bytes(broken)
     (folder / "prices.json").write_text(PRICES)
     (folder / "secrets").write_text(SECRET)
+    texts = {
+        "names.json": "[]",
+        "fields.json": '{"m": {"input": 1}}',
+        "numbers.json": '{"m": {"input": 1, "output": true}}',
+        "format.json": '{"messages": [], "trajectory_format": "swe-1"}',
+        "short": "abc",
+        "id": "request-1",
+        "words": "What time\nTell me. Tell\n",
+    }
+    for name, text in texts.items():
+        (folder / name).write_text(text)
+    (folder / "latin").write_bytes(b"\xe9t\xe9s")
+    (folder / "calls.jsonl").write_bytes(to_bytes(numbered(story.calls())))
     for name in OF_AGENT.values():
         (folder / name).write_bytes((SESSIONS / name).read_bytes())
 
@@ -202,6 +259,9 @@ def made(name: str) -> str:
     """The text of one output, made in the current folder from what `write_files` put there."""
     if name == "corpus":
         return judged("auto")
+    if name == "refused":
+        asked = REFUSED.strip().splitlines()
+        return "".join(f"$ {words}\n{printed(words.split())}" for words in asked)
     return drawn(SCREENS[name]) if name in SCREENS else printed(WORDS[name].split())
 
 
