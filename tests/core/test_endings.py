@@ -36,6 +36,20 @@ def test_a_session_starts_under_its_number_and_names_its_harness() -> None:
     assert start["harness"] == {"name": "mine", "version": "1.0 beta"}
 
 
+def test_parts_in_the_wrong_order_are_told_the_right_one() -> None:
+    with pytest.raises(TypeError) as fault:
+        AgentRunner(ScriptedModel([DONE]), AgentConfig())  # type: ignore[arg-type]
+    assert str(fault.value) == (
+        "AgentRunner takes a model, a ToolBox, an AgentConfig, in this order"
+    )
+
+
+def test_events_are_numbered_as_events() -> None:
+    result = ends_well(runner_of([DONE]).run("go"))
+    ids = [event.event_id for event in result.events]
+    assert ids == [f"event-{number}" for number in range(1, len(ids) + 1)]
+
+
 def test_a_session_with_a_history_says_whose_it_is_and_else_its_own() -> None:
     history = [Message("user", "before"), Message("assistant", "so")]
     for given, said in (("", "session-1"), ("session-of-old", "session-of-old")):
