@@ -218,6 +218,25 @@ def test_a_call_has_started_when_its_start_is_on_record() -> None:
     assert OpenCall(None, {}).has_started  # type: ignore[arg-type]
 
 
+def test_a_forked_child_holds_the_null_device_and_nothing_more(tmp_path: Path) -> None:
+    store = create(tmp_path, disk=QuickDisk())
+    told, tell = os.pipe()
+    before = len(os.listdir("/proc/self/fd"))
+    child = os.fork()
+    if not child:
+        try:
+            where = os.readlink(f"/proc/self/fd/{store._fd}")
+            found = [where, os.get_inheritable(store._fd), len(os.listdir("/proc/self/fd"))]
+            os.write(tell, json.dumps(found).encode())
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+    os.close(tell)
+    with open(told, "rb") as file:
+        assert json.load(file) == [os.devnull, False, before]
+    store.close()
+
+
 def test_a_file_whose_name_is_no_id_is_no_session(tmp_path: Path) -> None:
     saved_turn(tmp_path, 0)
     for name in (

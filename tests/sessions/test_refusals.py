@@ -21,7 +21,7 @@ from curriculum.sessions.errors import (
     SessionExistsError,
     SessionNotFoundError,
 )
-from curriculum.sessions.ids import resolve_prefix
+from curriculum.sessions.ids import known_ids, resolve_prefix
 from curriculum.sessions.record import decode
 from curriculum.sessions.store import SessionStore
 from tests.sessions.parts import (
@@ -276,6 +276,25 @@ def test_a_file_that_was_replaced_is_told(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(fcntl, "flock", replace)
     wanted = f"{PLACE}: the file was replaced while it was opened; try again"
     assert said(SessionError, lambda: reopen(HOME)) == wanted
+
+
+def test_a_file_that_cannot_be_made_private_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    saved_turn(HOME, 0)
+    file_of(HOME).chmod(0o644)
+
+    def refuse(fd: int, mode: int) -> None:
+        raise PermissionError(errno.EPERM, "planted")
+
+    monkeypatch.setattr(os, "fchmod", refuse)
+    wanted = f"{PLACE}: Operation not permitted (errno 1)"
+    assert said(SessionError, lambda: reopen(HOME)) == wanted
+
+
+def test_a_folder_that_cannot_be_listed_is_told() -> None:
+    HOME.mkdir()
+    (HOME / "sessions").touch()
+    wanted = "home/sessions: Not a directory (errno 20)"
+    assert said(SessionError, lambda: known_ids("home")) == wanted
 
 
 def test_an_outcome_that_nobody_has_acknowledged_is_told() -> None:
