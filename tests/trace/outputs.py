@@ -12,6 +12,7 @@ import os
 import re
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from curriculum.trace.__main__ import COMMANDS, main
 from curriculum.trace.engines import make_engine
@@ -106,7 +107,7 @@ view --serve run.jsonl --output page.html
 view run.jsonl --no-open --output page.html
 view broken.jsonl --no-open --output other.html
 """
-NAMES = (*WORDS, *SCREENS, "corpus", "refused")
+NAMES = (*WORDS, *SCREENS, "corpus", "damaged", "refused")
 
 
 def long_run() -> list[Event]:
@@ -255,10 +256,53 @@ def judged(engine_name: str) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
+def damaged() -> str:
+    """What a line of the long run leads to that is missing, doubled, moved, unreadable or odd."""
+    run = long_run()
+    engine = make_engine()
+    told: list[str] = []
+
+    def tell(index: int, how: str, lines: list[bytes]) -> None:
+        report = validate(io.BytesIO(b"".join(lines)).read, engine)
+        told.append(f"line {index + 1} {run[index]['type']} {how}: {report.verdict.name.lower()}")
+        found = [f"  {f.line} {f.code} {f.pointer} {f.message}" for f in report.findings]
+        told.extend(found)
+
+    whole = [to_bytes([event]) for event in run]
+    for index, event in enumerate(run):
+        before, line, after = whole[:index], whole[index], whole[index + 1 :]
+        tell(index, "missing", before + after)
+        tell(index, "twice", [*before, line, line, *after])
+        tell(index, "unreadable", [*before, b"{\n", *after])
+        tell(index, "one later", [*before, *after[:1], line, *after[1:]])
+        renumbered = [one for at, one in enumerate(run) if at != index]
+        tell(index, "never written", [to_bytes([one]) for one in numbered(renumbered)])
+        renumbered.insert(index, event)
+        renumbered.insert(index, event)
+        tell(index, "written twice", [to_bytes([one]) for one in numbered(renumbered)])
+        for field in sorted(event["payload"]):
+            odd = {**event, "payload": {**event["payload"], field: other(event["payload"][field])}}
+            tell(index, f"with another {field}", [*before, to_bytes([odd]), *after])
+    return "".join(f"{line}\n" for line in told)
+
+
+def other(value: Any) -> Any:
+    """Another value of the same kind, as far as there is one."""
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int):
+        return value + 1
+    if isinstance(value, str):
+        return f"{value}-other"
+    return value[:-1] if isinstance(value, list) else {}
+
+
 def made(name: str) -> str:
     """The text of one output, made in the current folder from what `write_files` put there."""
     if name == "corpus":
         return judged("auto")
+    if name == "damaged":
+        return damaged()
     if name == "refused":
         asked = REFUSED.strip().splitlines()
         return "".join(f"$ {words}\n{printed(words.split())}" for words in asked)
