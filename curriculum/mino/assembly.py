@@ -24,6 +24,7 @@ from curriculum.mino.config import Settings
 from curriculum.mino.context import ReplayRule
 from curriculum.mino.instructions import Instructions
 from curriculum.mino.model import BoundedModel, make_model
+from curriculum.mino.options import NEWEST
 from curriculum.mino.secrecy import mask_event
 from curriculum.mino.signals import TurnToken
 from curriculum.mino.spending import make_budget
@@ -40,7 +41,6 @@ from curriculum.tools.read_file import ReadFile
 
 HARNESS = f"mino {__version__}"
 AGENT = "mino"
-NEWEST = ""  # the prefix that means the newest session
 MAX_REQUESTS, MAX_CALLS = 8, 16
 RETRIES = RetryPolicy(max_attempts=3)
 

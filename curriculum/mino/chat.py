@@ -45,7 +45,7 @@ found on Linux only; what it has a service run (cron, docker) is found nowhere."
 class Chat:
     """One chat at a terminal. `hold` returns the exit code."""
 
-    def __init__(self, settings: Settings, trace: TraceFile | None, trace_path: str) -> None:
+    def __init__(self, settings: Settings, trace: TraceFile | None, trace_path: str | None) -> None:
         self._settings = settings
         self._trace, self._trace_path = trace, trace_path
         self._signals = Signals(TurnToken())
@@ -210,7 +210,7 @@ class Chat:
         elif line == "/trace":
             say(
                 f"Written to {quote(self._trace_path)}."
-                if self._trace
+                if self._trace_path is not None
                 else "Not written to a file (that is `mino --trace FILE`)."
             )
             for event in talk.recorder.events[-LAST_EVENTS:]:

@@ -97,8 +97,8 @@ def _dispatch(options: argparse.Namespace, key: tuple[str, str]) -> int:
         from curriculum.mino.run import read_task, run_prompt
 
         task = read_task(given)
-    path = given.get("trace", "")
-    trace = TraceFile.create(path) if path else None
+    path: str | None = given.get("trace")
+    trace = None if path is None else TraceFile.create(path)
     try:
         if options.command == "run":
             return run_prompt(settings, given, task, trace)
@@ -106,5 +106,5 @@ def _dispatch(options: argparse.Namespace, key: tuple[str, str]) -> int:
 
         return Chat(settings, trace, path).hold(given.get("resume"))
     finally:
-        if trace and not os.path.getsize(path):
-            os.unlink(path)  # nothing has begun
+        if trace:
+            trace.close()

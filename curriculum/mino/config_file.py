@@ -7,14 +7,18 @@ file: it may be a key.
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Collection
 
 from curriculum.core.visible import quote
 from curriculum.mino.config_error import ConfigError
 
+MOST_BYTES = 64 * 1024
 NUMBERS = ("deadline", "max_cost", "max_tokens", "context_limit")
 SWITCHES = ("allow_reads",)
+_WORD = re.compile(r"[a-z_]{1,20}")
+_WHERE = re.compile(r"\((at [^()]*)\)")
 
 
 # region: file
@@ -24,27 +28,33 @@ def read_file(path: str, names: Collection[str]) -> dict[str, str]:
     With `api_key` in it, the file must be closed to other users.
     """
     try:
-        with open(path, "rb") as file:
-            mode, text = os.fstat(file.fileno()).st_mode, file.read(64 * 1024)
+        with open(path, "rb", opener=_open_at_once) as file:
+            mode, text = os.fstat(file.fileno()).st_mode, file.read(MOST_BYTES + 1)
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except OSError as fault:
         raise ConfigError(f"{quote(path)}: {fault.strerror} (errno {fault.errno})") from None
+    if stat.S_ISFIFO(mode):
+        raise ConfigError(f"{quote(path)}: a named pipe; make it a file")
+    if len(text) > MOST_BYTES:  # a part of it would be other settings than were written
+        raise ConfigError(f"{quote(path)}: larger than {MOST_BYTES} bytes")
     import tomllib
 
     try:
         data = tomllib.loads(text.decode())
     except (ValueError, RecursionError) as fault:
         raise ConfigError(f"{quote(path)}: not TOML: {_without_text(fault)}") from None
-    if isinstance(data.get("omit"), list):
-        data["omit"] = ",".join(map(str, data["omit"]))
+    omit = data.get("omit")
+    if isinstance(omit, list) and all(isinstance(name, str) for name in omit):
+        data["omit"] = ",".join(omit)
     known = (*names, "api_key")
     for name, setting in data.items():
         if name not in known:
-            raise ConfigError(f"{quote(path)}: unknown {quote(name)}; known are {', '.join(known)}")
+            what = quote(name) if _WORD.fullmatch(name) else "a setting"  # it may be a key
+            raise ConfigError(f"{quote(path)}: unknown {what}; known are {', '.join(known)}")
         is_number = name in NUMBERS and type(setting) in (int, float)
         if is_number or (name in SWITCHES and isinstance(setting, bool)):
-            data[name] = str(setting)
+            data[name] = hex(setting) if _is_endless(setting) else str(setting)
         elif not isinstance(setting, str):
             raise ConfigError(f"{quote(path)}: {name} must be a text in quotes")
     if "api_key" in data and stat.S_IMODE(mode) & 0o077:
@@ -59,4 +69,14 @@ def read_file(path: str, names: Collection[str]) -> dict[str, str]:
 
 def _without_text(fault: Exception) -> str:
     """Where the fault is, without what stands there: it may be a key."""
-    return str(fault).rpartition("(")[2].rstrip(")") if "(" in str(fault) else "cannot be read"
+    found = _WHERE.search(str(fault))
+    return found[1] if found else "cannot be read"
+
+
+def _is_endless(number: float) -> bool:
+    """Whether Python refuses to write it in decimal: TOML's hexadecimal numbers may be so long."""
+    return isinstance(number, int) and abs(number) >= 10**18
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK)  # a named pipe would hold up the start

@@ -16,6 +16,7 @@ from curriculum.core.visible import quote
 from curriculum.mino.config_error import ConfigError
 
 MOST_PRICES = 1024 * 1024  # bytes of a file
+MOST_PRICE = 10**12  # micro-dollars per million tokens
 PRICE_FIELDS = ("input_per_million", "output_per_million")
 _MILLIONTHS = re.compile(r"([0-9]{1,9})(?:\.([0-9]{1,6}))?")
 _WHOLE = re.compile(r"[0-9]{1,12}")
@@ -40,14 +41,18 @@ class Limits:
 def read_limits(
     found: Mapping[str, str], sources: Mapping[str, str], home: str, model: str
 ) -> Limits:
-    """The limits, from settings as text; "" is no limit. Raises ConfigError."""
+    """The limits, from settings as text. Raises ConfigError, also for one that is given empty:
+    whoever writes `--max-cost "$MOST"` wants a limit.
+    """
 
     def given(name: str, parse: Callable[[str, str, str], int], wanted: str) -> int | None:
-        return parse(found[name], f"{sources[name]}: {name}", wanted) if found[name] else None
+        if sources[name] == "default":
+            return None
+        return parse(found[name], f"{sources[name]}: {name}", wanted)
 
     max_cost = given("max_cost", millionths, "dollars, such as 0.50")
     prices = None
-    if found["prices"]:
+    if sources["prices"] != "default":
         path = os.path.expanduser(found["prices"])
         if sources["prices"] == "config.toml":
             path = os.path.join(home, path)
@@ -113,12 +118,16 @@ def read_prices(path: str, model: str, source: str) -> Prices:
     if not isinstance(table, dict):
         raise ConfigError(f"{where}: no prices of the model; add a table [{quote(model)}]")
     prices = [table.get(name) for name in PRICE_FIELDS]
-    if set(table) != set(PRICE_FIELDS) or not all(type(one) is int and one >= 0 for one in prices):
+    if set(table) != set(PRICE_FIELDS) or not all(map(_is_price, prices)):
         raise ConfigError(
             f"{where}: [{quote(model)}] needs {' and '.join(PRICE_FIELDS)}, and nothing else: "
             "whole numbers of micro-dollars"
         )
     return Prices(table["input_per_million"], table["output_per_million"])
+
+
+def _is_price(number: object) -> bool:
+    return type(number) is int and 0 <= number <= MOST_PRICE
 
 
 # endregion

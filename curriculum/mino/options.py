@@ -12,6 +12,7 @@ from curriculum.mino.config import OPTIONAL_FIELDS, PROTOCOLS
 from curriculum.mino.spending import ANSWER_TOKENS
 from curriculum.sessions.replay import RULES
 
+NEWEST = "\0"  # --resume without an ID; no argument can hold this
 ABOUT = """\
 A terminal agent: it asks before it runs a command, and keeps every step.
 Settings come from flags, MINO_*, OPENAI_* and ~/.mino/config.toml, in this
@@ -82,7 +83,7 @@ def make_parser() -> argparse.ArgumentParser:
         "--resume",
         metavar="ID",
         nargs="?",
-        const="",
+        const=NEWEST,
         help="go on with a session (the beginning of its id is enough; none: the newest)",
     )
     parser = _Parser(

@@ -84,7 +84,11 @@ def read_prompt(given: str) -> str:
     """The prompt, or what standard input holds. Raises ConfigError."""
     text = given
     if given == "-":
-        text = sys.stdin.read(MOST_PROMPT + 1)
+        try:
+            text = sys.stdin.read(MOST_PROMPT + 1)
+        except OSError as fault:
+            why = f"{fault.strerror} (errno {fault.errno})"
+            raise ConfigError(f"standard input: {why}") from None
         if len(text) > MOST_PROMPT:
             raise ConfigError(f"the prompt is longer than {MOST_PROMPT} characters")
     if not text.strip():

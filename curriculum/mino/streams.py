@@ -79,8 +79,10 @@ def output_failed(fault: OSError, code: int = 0) -> int:
 
 def complain(message: str) -> None:
     """One line on standard error, if that takes it."""
-    with contextlib.suppress(OSError):
+    try:
         print(f"mino: {message}", file=sys.stderr, flush=True)
+    except OSError:
+        abandon(sys.stderr)  # or Python tries again at its end, and takes our exit code
 
 
 def abandon(stream: IO[str]) -> None:

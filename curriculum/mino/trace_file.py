@@ -6,6 +6,7 @@ at its next step; lines before it are whole.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 
@@ -17,8 +18,8 @@ from curriculum.mino.config import ConfigError
 class TraceFile:
     """Writes events to a descriptor."""
 
-    def __init__(self, fd: int) -> None:
-        self._fd = fd
+    def __init__(self, fd: int, path: str = "") -> None:
+        self._fd, self._path = fd, path
         self._is_terminal = os.isatty(fd)
 
     @classmethod
@@ -26,7 +27,7 @@ class TraceFile:
         """A trace in a file that must not exist yet. Raises ConfigError."""
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
         try:
-            return cls(os.open(path, flags, 0o600))
+            return cls(os.open(path, flags, 0o600), path)
         except FileExistsError:
             raise ConfigError(
                 f"--trace: {quote(path)} is there already; name another file"
@@ -34,6 +35,14 @@ class TraceFile:
         except (OSError, ValueError) as fault:
             why = f"{fault.strerror} (errno {fault.errno})" if isinstance(fault, OSError) else fault
             raise ConfigError(f"--trace: {quote(path)}: {why}") from None
+
+    def close(self) -> None:
+        """Nothing more is written. A file in which nothing has begun is taken away."""
+        is_empty = not os.fstat(self._fd).st_size
+        os.close(self._fd)
+        if is_empty:
+            with contextlib.suppress(OSError):  # a command may have been there
+                os.unlink(self._path)
 
     def write(self, event: Event) -> None:
         """Write one event. Raises OSError."""

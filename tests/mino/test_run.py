@@ -367,6 +367,39 @@ def test_a_trace_file_is_new_private_and_valid(desk: Desk) -> None:
     assert len(desk.sessions) == 1
 
 
+def test_a_trace_without_a_name_is_refused(desk: Desk) -> None:
+    with script() as server:
+        ran = run(desk, server, "--trace", "")
+        assert server.requests == []
+    assert (ran.returncode, ran.stderr.count("\n")) == (2, 1)
+
+
+@pytest.mark.parametrize("command", ["rm t.jsonl", "mv t.jsonl u.jsonl", 'rm -r "$PWD"'])
+def test_a_trace_that_a_command_takes_away_is_no_fault_at_the_end(desk: Desk, command: str) -> None:
+    with script(calls(command), says("Done.")) as server:
+        ran = run(desk, server, "--trace", "t.jsonl", *ALLOW)
+    assert (ran.returncode, ran.stdout) == (0, "Done.\n")
+
+
+@pytest.mark.parametrize(("streams", "code"), [("<t", 2), ("0>t", 2), ("<t 2>/dev/full", 2)])
+def test_standard_input_without_a_prompt_is_told_also_where_nothing_takes_it(
+    desk: Desk, streams: str, code: int
+) -> None:
+    (desk.project / "t").touch()
+    python = shlex.quote(sys.executable)
+    with script() as server:
+        ran = subprocess.run(
+            ["/bin/bash", "-c", f"{python} -m curriculum.mino run - {streams}"],
+            env=desk.at(server),
+            cwd=desk.project,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+    assert ran.returncode == code
+    assert ran.stderr.count("\n") == (0 if "full" in streams else 1), ran.stderr
+
+
 WRONG_STARTS = {
     "rule": (["--allow-rule", "nonsense"], 2),
     "prompt": ([], 2),

@@ -153,7 +153,7 @@ def test_f16_a_home_without_a_path_is_one_line(
     assert list(desk.project.iterdir()) == []
 
 
-@pytest.mark.parametrize("name", ["../x", "/etc/x", ".", "..", "a/b", "x" * 300, "a\n", "-x"])
+@pytest.mark.parametrize("name", ["", "../x", "/etc/x", ".", "..", "a/b", "x" * 300, "a\n", "-x"])
 def test_f14_a_bad_id_is_a_usage_error_before_any_file(desk: Desk, name: str) -> None:
     with script() as server:
         ran = desk.run("run", "go", f"--resume={name}", env=desk.at(server))

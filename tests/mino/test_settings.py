@@ -107,6 +107,12 @@ def test_a_server_on_this_computer_needs_no_key(desk: Desk) -> None:
         ("base_url = 'ftp://x'", "https://HOST"),
         ("omit = ['input']", "it can be include"),
         (f"api_key = '{KEY}\n", "not TOML"),
+        (f"'{KEY}' = 'x'", "unknown a setting"),
+        (f"max_tokens = 0x{'f' * 5000}", "write a whole number"),
+        (f"deadline = {'9' * 5000}", "not TOML: cannot be read"),
+        (f"omit = [0x{'f' * 5000}]", "omit must be a text"),
+        ("deadline = ''", "write seconds"),
+        ("#" * 70_000 + "\nmax_cost = 1", "larger than 65536 bytes"),
     ],
 )
 def test_a_wrong_setting_in_the_file_is_one_line(desk: Desk, text: str, said: str) -> None:
@@ -118,6 +124,14 @@ def test_a_wrong_setting_in_the_file_is_one_line(desk: Desk, text: str, said: st
     assert ran.stderr.count("\n") == 1
     assert said in ran.stderr
     assert "sk-other" not in ran.stderr
+
+
+def test_settings_in_a_named_pipe_do_not_hold_up_the_start(desk: Desk) -> None:
+    (desk.home / ".mino").mkdir()
+    os.mkfifo(desk.home / ".mino" / "config.toml")
+    ran = desk.run("run", "go", env={**desk.environment, "OPENAI_API_KEY": KEY})
+    assert (ran.returncode, ran.stderr.count("\n")) == (2, 1)
+    assert "a named pipe" in ran.stderr
 
 
 def test_a_key_in_a_file_that_others_can_read_is_refused(desk: Desk) -> None:
