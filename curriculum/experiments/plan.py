@@ -26,6 +26,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -119,7 +120,7 @@ def read_experiment(content: str, where: str, folder: Path) -> Experiment:
     """The experiment that the text describes. Raises ExperimentError."""
     try:
         data = tomllib.loads(content)
-    except (tomllib.TOMLDecodeError, RecursionError) as fault:
+    except (ValueError, RecursionError) as fault:  # also of numbers with too many digits
         raise ExperimentError(f"{where}: no TOML ({fault}); correct it") from None
     if unknown := sorted(data.keys() - _KEYS):
         raise ExperimentError(f"{where}: unknown {unknown[0]!r}; known are {sorted(_KEYS)}")
@@ -134,6 +135,10 @@ def read_experiment(content: str, where: str, folder: Path) -> Experiment:
         fixed["model.cassette"] = str((folder / str(fixed["model.cassette"])).resolve())
     matrix = _flat(data.get("matrix", {}), where, "matrix")
     levels = tuple(_levels(key, values, where) for key, values in matrix.items())
+    if (count := prod(map(len, levels))) > MOST_RUNS:  # before anything goes through them all
+        raise ExperimentError(
+            f"{where}: the matrix has {count} cells; there may be at most {MOST_RUNS}"
+        )
     if both := fixed.keys() & matrix.keys():
         raise ExperimentError(f"{where}: {sorted(both)[0]} is both fixed and in the matrix")
     report = data.get("report", {})
@@ -182,9 +187,11 @@ def _skips(rules: object, matrix: Mapping[str, Any], where: str) -> list[dict[st
         raise ExperimentError(f"{where}: skip must be tables such as [[skip]]")
     found = [_flat(rule, where, "skip") for rule in rules]
     for rule in found:
-        for name in rule:
+        for name, value in rule.items():
             if name not in matrix:
                 raise ExperimentError(f"{where}: skip names {name!r}, which is not in the matrix")
+            if check_setting(name, value, where) not in matrix[name]:
+                raise ExperimentError(f"{where}: skip: {name} is never {value!r} in the matrix")
     return found
 
 
@@ -192,13 +199,17 @@ def _report(report: object, axes: tuple[str, ...], where: str) -> tuple[tuple[st
     if not isinstance(report, dict) or report.keys() - {"metrics", "x"}:
         raise ExperimentError(f"{where}: [report] takes metrics and x")
     metrics = report.get("metrics", ["completed"])
-    for metric in metrics if isinstance(metrics, list) and metrics else [metrics]:
+    if not isinstance(metrics, list) or not metrics:
+        raise ExperimentError(f"{where}: metrics must be a list of them, not {metrics!r}")
+    for metric in metrics:
         if not isinstance(metric, str) or metric not in METRICS:
             raise ExperimentError(
                 f"{where}: there is no metric {metric!r}; there are {', '.join(METRICS)}"
             )
+        if metrics.count(metric) > 1:
+            raise ExperimentError(f"{where}: metrics names {metric} twice")
     x = report.get("x", axes[0] if axes else "")
-    if axes and x not in axes:
+    if x not in (axes or ("",)):
         raise ExperimentError(f"{where}: x must be in the matrix: {', '.join(axes)}")
     return tuple(metrics), str(x)
 

@@ -27,6 +27,7 @@ DASHES = ("-", "--", ":", "-.")
 LOOK: Any = {
     "svg.hashsalt": "experiment",
     "svg.fonttype": "none",
+    "text.parse_math": False,  # a dollar sign in a name is a dollar sign
     "font.sans-serif": ["DejaVu Sans"],  # comes with matplotlib, so its widths are known anywhere
     "font.size": 9,
     "axes.spines.top": False,

@@ -51,7 +51,7 @@ class Results:
         plan = self.folder / "plan.json"
         told = {"name": self._experiment.name, "fingerprint": self._experiment.fingerprint()}
         if plan.exists():
-            if plan.read_text("utf-8") != json.dumps(told) + "\n":
+            if plan.read_bytes() != (json.dumps(told) + "\n").encode():
                 raise ExperimentError(
                     f"{self.folder}: holds results of another experiment, or of another version of "
                     "this one; give another --out or remove it",
@@ -134,11 +134,15 @@ def as_csv(rows: Sequence[Row], axes: Sequence[str]) -> bytes:
     file = io.StringIO()
     writer = csv.DictWriter(file, _columns(rows, axes), lineterminator="\n", extrasaction="ignore")
     writer.writeheader()
-    writer.writerows(
-        {name: str(v).lower() if isinstance(v, bool) else v for name, v in row.items()}
-        for row in rows
-    )
+    writer.writerows({name: _cell(value) for name, value in row.items()} for row in rows)
     return file.getvalue().encode()
+
+
+def _cell(value: object) -> object:
+    """Text that a spreadsheet does not take for a formula."""
+    if isinstance(value, str) and value[:1] in tuple("=+-@\t\r"):
+        return f"'{value}"
+    return str(value).lower() if isinstance(value, bool) else value
 
 
 def as_parquet(rows: Sequence[Row], axes: Sequence[str]) -> bytes:

@@ -106,9 +106,10 @@ def check_setting(name: str, value: object, where: str) -> Value:
                 f"{where}: {name} must be from {known.least} to {known.most}, not {value}"
             )
         raise ExperimentError(f"{where}: {name} must be a whole number, not {value!r}")
-    if isinstance(value, str) and (not known.choices or value in known.choices):
+    is_text = isinstance(value, str) and "\0" not in value
+    if isinstance(value, str) and is_text and (not known.choices or value in known.choices):
         return value
-    told = f"one of {', '.join(known.choices)}" if known.choices else "text"
+    told = f"one of {', '.join(known.choices)}" if known.choices else "text without NUL"
     raise ExperimentError(f"{where}: {name} must be {told}, not {value!r}")
 
 

@@ -57,6 +57,11 @@ def test_there_are_at_least_five_ready_experiments() -> None:
         ("repetitions = 3", "repeat = 3", "unknown 'repeat'"),
         ('name = "small"', 'name = "../small"', "name must be made of"),
         ("[matrix.retry]", "[matrix.retry", "no TOML"),
+        ("steps = 2", f"steps = {'9' * 5000}", "no TOML"),
+        ("steps = 2", 'cassette = "\\u0000"', "must be text without NUL"),
+        ('x = "fault.drop_percent"', "x = {}", "x must be in the matrix"),
+        ('"completed", ', '"requests", "requests", ', "metrics names requests twice"),
+        ("[matrix.retry]", "[[skip]]\nretry.attempts = 2\n[matrix.retry]", "is never 2"),
         ("[settings.model]", "[settings]", "settings must be tables"),
         ("steps = 2", "steps = 2\n[settings.retry]\nattempts = 2", "both fixed and in the matrix"),
     ],
@@ -75,6 +80,15 @@ def test_an_experiment_of_too_many_runs_is_refused() -> None:
     many = ", ".join(str(n) for n in range(1, 100))
     with pytest.raises(ExperimentError, match="there may be 1 to 100000"):
         experiment(SMALL.replace("[1, 3]", f"[{many}]").replace("= 3", "= 10000"))
+    axes = "".join(f"{name} = [{many}]\n" for name in ("turns", "calls", "pieces", "answer_ms"))
+    with pytest.raises(ExperimentError, match=r"the matrix has .* cells"):  # and not gone through
+        experiment(SMALL.replace("[matrix.retry]", f"[matrix.model]\n{axes}[matrix.retry]"))
+
+
+def test_metrics_that_are_no_list_are_told() -> None:
+    text = 'name = "a"\nquestion = "b?"\n[report]\nmetrics = "completed"\n'
+    with pytest.raises(ExperimentError, match="metrics must be a list of them"):
+        experiment(text)
 
 
 @pytest.mark.parametrize(

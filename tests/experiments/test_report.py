@@ -154,6 +154,21 @@ def test_a_plot_names_its_series_and_has_a_whisker_where_there_is_an_interval() 
     assert sum(height > 20 for height in whiskers(certain)) == 0
 
 
+def test_names_are_neither_mathematics_in_a_plot_nor_formulas_in_a_spreadsheet(
+    tmp_path: Path,
+) -> None:
+    file, out = tmp_path / "a.toml", tmp_path / "out"
+    file.write_text(
+        'name = "a"\nquestion = "$\\\\bad{?"\n[matrix.model]\nname = ["$\\\\bad{$", "=1+1"]\n',
+        "utf-8",
+    )
+    ended = command("run", str(file), "--out", str(out), "--jobs", "1")
+    assert (ended.returncode, ended.stderr) == (0, "")
+    with open(out / "results.csv", newline="") as told:
+        assert [row["model.name"] for row in csv.DictReader(told)] == ["$\\bad{$", "'=1+1"]
+    assert "$\\bad{$" in (out / "plots" / "completed.svg").read_text("utf-8")
+
+
 def test_a_plot_of_nothing_but_zeros_has_no_numbers_below_zero() -> None:
     found = experiment()
     rows = [row_of(task, requests=0) for task in found.tasks()]
