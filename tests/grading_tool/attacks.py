@@ -80,6 +80,15 @@ ATTACKS: dict[str, tuple[str, str, str]] = {
         "tampered",
         "has changed curriculum.grading.s01.grade_first_request",
     ),
+    "patched, and put back": (
+        body(
+            "import sys\nkind = sys.modules['curriculum.grading.cli.runner'].Outcome\n"
+            "old = kind._add\n"
+            "def nothing(*given): kind._add = old\nkind._add = nothing"
+        ),
+        "failed",
+        "no test was run to its end",
+    ),
     "AssertionError replaced": (
         "import builtins\nbuiltins.AssertionError = ValueError\n" + PATCHED,
         "tampered",

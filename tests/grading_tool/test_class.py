@@ -12,11 +12,13 @@ from pathlib import Path
 import pytest
 
 from curriculum.grading.cli.catalogue import read_lessons
+from curriculum.grading.cli.faults import CommandError
 from curriculum.grading.submission import pools
 from curriculum.grading.submission.classes import grade_class
 from curriculum.grading.submission.commands import chosen
 from curriculum.grading.submission.grading import Report, Terms, Work
 from curriculum.grading.submission.pools import Here
+from curriculum.grading.submission.shown import Show
 from tests.golden import ROOT
 from tests.grading_tool.attacks import ATTACKS, HEAD
 
@@ -120,6 +122,46 @@ def test_a_fault_of_the_grader_itself_stops_nothing(
     assert [report.fault for report in run()] == ["", ""]  # it was not the submission's fault
 
 
+def test_odd_names_cost_nothing_and_each_has_its_own_report(tmp_path: Path) -> None:
+    names = [b"bad\xff", b"n" * 240, b"n" * 241, b"class", b"=cmd|x", b"two\nlines"]
+    for name in names:
+        path = os.path.join(os.fsencode(tmp_path), b"all", name, b"s01_agent_loop")
+        os.makedirs(path)
+        with open(os.path.join(path, b"exercises.py"), "w") as file:
+            file.write(HEAD + ATTACKS["good"][0])
+
+    def run() -> list[Report]:
+        output = tmp_path / "out"
+        return grade_class(tmp_path / "all", output, TERMS, Here(2), lambda *given: None, "csv")
+
+    assert [report.passed for report in run()] == [1] * len(names)
+    outcomes = outcomes_in(tmp_path / "out")
+    assert list(outcomes.values()) == ["passed"] * len(names)
+    assert {"bad\\udcff", "class", "'=cmd|x", "two\nlines"} <= outcomes.keys()
+    assert len(list((tmp_path / "out").glob("*.csv"))) == len(names) + 1
+    assert len(list((tmp_path / "out").glob("*.json"))) == len(names)
+
+
+def test_one_grader_writes_to_a_folder_and_an_interrupted_one_keeps_the_table(
+    tmp_path: Path,
+) -> None:
+    generate(tmp_path / "class", 1, ("good",))
+
+    def run(show: Show) -> None:
+        grade_class(tmp_path / "class", tmp_path / "out", TERMS, Here(1), show)
+
+    def second(done: int, count: int, report: Report) -> None:
+        with pytest.raises(CommandError, match="another grader writes to"):
+            run(lambda *given: None)
+        raise KeyboardInterrupt
+
+    run(lambda *given: None)
+    table = (tmp_path / "out" / "class.csv").read_text()
+    with pytest.raises(KeyboardInterrupt):
+        run(second)
+    assert (tmp_path / "out" / "class.csv").read_text() == table
+
+
 def command(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "curriculum", "grade-class", *words],
@@ -150,6 +192,7 @@ def test_the_command_tells_each_submission_and_writes_the_reports(tmp_path: Path
         (["{}/none"], "cannot be read: No such file"),
         (["{}"], "holds no submissions"),
         (["{}", "--jobs", "0"], "--jobs must be at least 1"),
+        (["{}", "--jobs", "1000000"], "at most 256"),
         (["{}", "--output", "{}/out"], "is inside"),
     ],
 )

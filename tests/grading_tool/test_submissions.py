@@ -141,6 +141,69 @@ def test_a_pipe_and_a_huge_file_are_refused(tmp_path: Path) -> None:
     assert "is larger than" in refused(huge)
 
 
+def test_what_a_broken_archive_raises_is_one_line(tmp_path: Path) -> None:
+    path, name = tmp_path / "work.zip", "s01_agent_loop/exercises.py"
+    for how in (zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA):
+        with zipfile.ZipFile(path, "w", how) as file:
+            file.writestr(name, GOOD * 9)
+        data = bytearray(path.read_bytes())
+        at = 30 + len(name) + 4
+        data[at : at + 20] = bytes(255 - byte for byte in data[at : at + 20])
+        path.write_bytes(data)
+        assert "cannot be read" in refused(path)
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr(f"\xe9/{name}", GOOD)
+    path.write_bytes(path.read_bytes().replace("\xe9".encode(), b"\xff\xff"))
+    assert "cannot be read" in refused(path)
+
+
+def test_the_work_of_others_is_not_taken_through_links(tmp_path: Path) -> None:
+    other = handed_in(tmp_path / "other", GOOD)
+    who = ["-c", "user.name=Learner", "-c", "user.email=learner@example.org"]
+    for words in (["init", "-q"], ["add", "."], [*who, "commit", "-q", "-m", "done"]):
+        subprocess.run(["git", *words], cwd=other, check=True)
+    archive = tmp_path / "work.zip"
+    with zipfile.ZipFile(archive, "w") as file:
+        file.write(other / "s01_agent_loop/exercises.py", "s01_agent_loop/exercises.py")
+    head = subprocess.check_output(["git", "rev-parse", "HEAD"], cwd=other)
+    mine = [tmp_path / name for name in ("linked", "common", "borrowed")]
+    for path in mine:
+        path.mkdir()
+    (mine[0] / ".git").symlink_to(other / ".git")
+    for path in mine[1:]:
+        (path / ".git" / "objects" / "info").mkdir(parents=True)
+        (path / ".git" / "refs").mkdir()
+        (path / ".git" / "HEAD").write_bytes(head)
+    (mine[1] / ".git" / "commondir").write_text(f"{other / '.git'}\n")
+    (mine[2] / ".git" / "objects" / "info" / "alternates").write_text(f"{other / '.git/objects'}\n")
+    for path in mine:
+        assert "leads to another repository; hand in a whole clone" in refused(path)
+    (tmp_path / "link.zip").symlink_to(archive)
+    assert "is a link; hand in the file itself" in refused(tmp_path / "link.zip")
+
+
+def test_a_pipe_in_place_of_an_archive_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "work.zip")
+    assert "is no folder, ZIP or git repository" in refused(tmp_path / "work.zip")
+
+
+def test_trees_in_trees_are_not_listed_without_end(tmp_path: Path) -> None:
+    def git(*words: str, told: str = "") -> str:
+        who = ["-c", "user.name=Learner", "-c", "user.email=learner@example.org"]
+        command = ["git", f"--git-dir={tmp_path}", *who, *words]
+        return subprocess.run(
+            command, input=told, capture_output=True, text=True, check=True
+        ).stdout.strip()
+
+    subprocess.run(["git", "init", "-q", "--bare", tmp_path], check=True)
+    kind, found = "100644 blob", git("hash-object", "-w", "--stdin")
+    for _ in range(9):
+        tree = "".join(f"{kind} {found}\tname-{number}\n" for number in range(10))
+        kind, found = "040000 tree", git("mktree", told=tree)
+    (tmp_path / "HEAD").write_text(git("commit-tree", found, "-m", "bomb") + "\n")
+    assert "holds more than 20000 files" in refused(tmp_path)
+
+
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 broken", b"x" * 100])
 def test_what_is_no_submission_is_one_line(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "work.zip"
@@ -176,6 +239,62 @@ def test_hidden_tests_are_run_and_marked(tmp_path: Path) -> None:
     good = GOOD.replace("    return", "    'secret'\n    return")
     report = graded(handed_in(tmp_path / "more", good), hidden=read_hidden(folder))
     assert [result.outcome for result in report.results] == ["passed", "passed"]
+
+
+CASE = "import unittest\nclass MoreTest(unittest.TestCase):\n"
+# The source of a hidden test, its outcome, and what is said of it.
+JUDGED = {
+    "a part fails": (
+        f"{CASE}    def test_a(self):\n        with self.subTest(1): self.fail('one')\n",
+        "one",
+    ),
+    "one fails, another is skipped": (
+        f"{CASE}    def test_a(self): self.fail('one')\n"
+        "    def test_b(self): self.skipTest('two')\n",
+        "one",
+    ),
+    "no test in it": ("secret = 1\n", "no test was run"),
+    "a success that was not expected": (
+        f"{CASE}    @unittest.expectedFailure\n    def test_a(self): pass\n",
+        "was expected to fail",
+    ),
+    "what prepares it fails": (
+        f"{CASE}    @classmethod\n    def setUpClass(cls): raise ValueError('none')\n"
+        "    def test_a(self): pass\n",
+        "ValueError: none",
+    ),
+    "it cannot be imported": ("import not_there\n", "ModuleNotFoundError"),
+}
+
+
+@pytest.mark.parametrize("name", JUDGED)
+def test_a_hidden_test_passes_only_if_all_of_it_does(name: str, tmp_path: Path) -> None:
+    source, said = JUDGED[name]
+    report = graded(handed_in(tmp_path, GOOD), hidden={"test_more": source})
+    assert [result.outcome for result in report.results] == ["passed", "failed"]
+    assert said in report.results[1].said
+
+
+def test_a_hidden_test_that_imports_what_was_handed_in_is_sealed_before(tmp_path: Path) -> None:
+    text = "import unittest\nunittest.TestCase.fail = lambda *given: None\n" + GOOD
+    source = (
+        "import curriculum.lessons.s01_agent_loop.exercises\n"
+        f"{CASE}    def test_a(self): self.fail('no')\n"
+    )
+    report = graded(handed_in(tmp_path, text), hidden={"test_more": source})
+    assert [result.outcome for result in report.results] == ["tampered", "tampered"]
+
+
+@pytest.mark.parametrize(
+    ("name", "source", "said"),
+    [("test_a", "def (", "is no Python"), ("test-a", "", "no module can have that name")],
+)
+def test_hidden_tests_that_could_only_fail_are_refused(
+    name: str, source: str, said: str, tmp_path: Path
+) -> None:
+    (tmp_path / f"{name}.py").write_text(source)
+    with pytest.raises(CommandError, match=said):
+        read_hidden(tmp_path)
 
 
 # What each tries, and what must be said instead of a pass.
@@ -290,3 +409,10 @@ def test_nothing_outside_can_be_reached_not_even_on_this_machine(tmp_path: Path)
 def test_the_instructor_is_told_what_no_solution_needs(tmp_path: Path) -> None:
     report = graded(handed_in(tmp_path, "import gc\n" + GOOD))
     assert report.notes == ("s01_agent_loop, line 2: gc",)
+    hidden = "import sys\nframe = getattr(sys, '_getframe')\n" + GOOD + "gc\n" * 99
+    notes = graded(handed_in(tmp_path / "more", hidden)).notes
+    assert notes == (
+        "s01_agent_loop, line 3: getattr",
+        "s01_agent_loop, line 3: _getframe",
+        "s01_agent_loop, line 6: gc (and 98 more)",
+    )

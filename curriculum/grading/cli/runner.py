@@ -22,31 +22,64 @@ Fault = tuple[type[BaseException], BaseException, TracebackType]
 Tell = Callable[[dict[str, str]], None]
 
 
+RANKS = ("", "passed", "not started", "not graded", "failed")
+
+
 class Outcome(unittest.TestResult):
-    """Keeps one word for what became of a test, and what there is to say about it."""
+    """Keeps one word for what became of a test, and what there is to say about it.
+
+    Of several tests the worst counts, of those the first; if there was none, nothing has passed.
+    """
 
     def __init__(self) -> None:
         super().__init__()
-        self.outcome, self.said = "passed", ""
+        self._rank, self._said = 0, "no test was run to its end"
+
+    @property
+    def outcome(self) -> str:
+        return RANKS[self._rank] or "failed"
+
+    @property
+    def said(self) -> str:
+        return self._said
+
+    def note(self, outcome: str, said: str = "") -> None:
+        """One test ended like that."""
+        rank = RANKS.index(outcome)
+        if rank > self._rank:
+            self._rank, self._said = rank, said
+
+    def addSuccess(self, test: unittest.TestCase) -> None:
+        self.note("passed")
+
+    def addExpectedFailure(self, test: unittest.TestCase, err: object) -> None:
+        self.note("passed")
+
+    def addUnexpectedSuccess(self, test: unittest.TestCase) -> None:
+        self.note("failed", "it was expected to fail, and did not")
 
     def addSkip(self, test: unittest.TestCase, reason: str) -> None:
         # The suite skips a stub; whatever else it skips, it could not grade, and says why.
-        self.outcome = "not started" if reason.startswith("not started") else "not graded"
-        self.said = reason
+        is_stub = reason.startswith("not started")
+        self.note("not started" if is_stub else "not graded", reason)
 
     def addFailure(self, test: unittest.TestCase, err: object) -> None:
-        self._add("failed", err)
+        self._add(err)
 
     def addError(self, test: unittest.TestCase, err: object) -> None:
-        self._add("failed", err)
+        self._add(err)
 
-    def _add(self, outcome: str, err: object) -> None:
+    def addSubTest(self, test: unittest.TestCase, subtest: unittest.TestCase, err: object) -> None:
+        if err is not None:
+            self._add(err)
+
+    def _add(self, err: object) -> None:
         fault = err[1] if isinstance(err, tuple) else err
         assert isinstance(fault, BaseException)
-        self.outcome = outcome
-        self.said = str(fault)
+        said = str(fault)
         if not isinstance(fault, AssertionError):
-            self.said = f"{type(fault).__name__}: {fault}{place(fault)}"
+            said = f"{type(fault).__name__}: {fault}{place(fault)}"
+        self.note("failed", said)
 
 
 def run_test(name: str, tell: Tell) -> None:
@@ -56,7 +89,7 @@ def run_test(name: str, tell: Tell) -> None:
     try:
         unittest.defaultTestLoader.loadTestsFromName(name).run(result)
     except SystemExit as fault:
-        result.outcome, result.said = "failed", f"it called sys.exit({fault.code!r})"
+        result.note("failed", f"it called sys.exit({fault.code!r})")
     sys.stdout.flush()
     tell({"test": name, "outcome": result.outcome, "said": result.said})
 

@@ -8,7 +8,10 @@ handed in again is graded again. Whatever one submission does costs only itself.
 from __future__ import annotations
 
 import contextlib
+import fcntl
+import hashlib
 import json
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,6 +24,7 @@ from curriculum.grading.submission.pools import Pool
 from curriculum.grading.submission.shown import Show
 
 AGAIN = ""  # the digest of a report that holds for nothing
+MOST_NAME = 200  # bytes of a name that a report can be called after
 
 
 def submissions_in(folder: Path) -> list[Path]:
@@ -39,18 +43,26 @@ def grade_class(
 ) -> list[Report]:
     """Grade all that is in `folder`, and write reports and `class.csv` to `output`."""
     submissions = submissions_in(folder)
-    _make(output)
     reports: dict[str, Report] = {}
-    for report, digest in _graded(submissions, output, terms, pool):
-        reports[report.submission] = report
-        if digest is not None:
-            _keep(output, report, digest)
-        if form != "json":
-            write(output / f"{report.submission}.{form}", FORMATS[form](report))
-        show(len(reports), len(submissions), report)
-    ordered = [reports[path.name] for path in submissions]
-    write(output / "class.csv", class_csv(ordered))
+    with _locked(output):
+        for report, digest in _graded(submissions, output, terms, pool):
+            reports[report.submission] = report
+            if digest is not None:
+                _keep(output, report, digest)
+            if form != "json":
+                write(output / f"{file_name(report.submission)}.{form}", FORMATS[form](report))
+            show(len(reports), len(submissions), report)
+        ordered = [reports[path.name] for path in submissions]
+        write(output / "class.csv", class_csv(ordered))
     return ordered
+
+
+def file_name(submission: str) -> str:
+    """What the reports of a submission are called: its name, unless no file of ours can be."""
+    if submission != "class" and len(os.fsencode(submission)) <= MOST_NAME:
+        return submission
+    digest = hashlib.sha256(os.fsencode(submission)).hexdigest()[:16]
+    return f"{submission[: MOST_NAME // 8]}-{digest}"
 
 
 def _graded(
@@ -90,38 +102,49 @@ def _not_graded(name: str, fault: Exception) -> Report:
 
 def _keep(output: Path, report: Report, digest: str) -> None:
     text = json.dumps({**report.as_data(), "digest": digest}, indent=2) + "\n"
-    write(output / f"{report.submission}.json", text)
+    write(output / f"{file_name(report.submission)}.json", text)
 
 
 def _read(output: Path, name: str, digest: str) -> Report | None:
     """The report that was written for that digest."""
     try:
-        kept: dict[str, Any] = json.loads((output / f"{name}.json").read_text("utf-8"))
-        if kept["digest"] != digest:
+        kept: dict[str, Any] = json.loads((output / f"{file_name(name)}.json").read_text("utf-8"))
+        if kept["digest"] != digest or kept["submission"] != name:
             return None
         results = tuple(Result(**result) for result in kept["results"])
         notes = tuple(kept["notes"])
         return Report(kept["submission"], results, kept["fault"], notes, kept["box"])
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
 
 
 def write(path: Path, text: str) -> None:
-    """Replace the file whole. Raises CommandError where that cannot be."""
+    """Replace the file whole; what is no text is escaped. Raises CommandError."""
     fresh = path.with_name(f".{path.name}.new")
     try:
-        fresh.write_text(text, "utf-8")
+        fresh.write_text(text, "utf-8", "backslashreplace")
         fresh.replace(path)
     except OSError as fault:
         raise CommandError(f"{path} cannot be written: {fault.strerror}", NO_FILE) from None
 
 
-def _make(output: Path) -> None:
+@contextlib.contextmanager
+def _locked(output: Path) -> Iterator[None]:
+    """The folder, for us alone. Raises CommandError."""
     try:
         output.mkdir(parents=True, exist_ok=True)
+        lock = os.open(output / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     except OSError as fault:
         raise CommandError(f"{output} cannot be written: {fault.strerror}", NO_FILE) from None
-    write(output / "class.csv", "")
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            message = f"another grader writes to {output}; wait for it, or name another --output"
+            raise CommandError(message, NO_FILE) from None
+        yield
+    finally:
+        os.close(lock)
 
 
 def check_output(folder: Path, output: Path) -> None:

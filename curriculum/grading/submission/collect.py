@@ -10,6 +10,8 @@ import ast
 import os
 import stat
 import subprocess
+import tempfile
+import threading
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
@@ -18,8 +20,21 @@ from curriculum.grading.cli.faults import NO_FILE, CommandError
 
 MOST_BYTES = 1 << 20  # of one exercises.py
 MOST_ENTRIES = 20_000
+MOST_LISTED = MOST_ENTRIES * 256  # bytes of a list of them
 GIT_SECONDS = 60
-SUSPICIOUS = ("ctypes", "gc", "inspect", "_getframe", "f_back", "tb_frame", "_exit", "settrace")
+SUSPICIOUS = (
+    *("ctypes", "gc", "inspect", "_getframe", "f_back", "tb_frame", "_exit", "settrace"),
+    *("modules", "setattr", "delattr", "exec", "eval", "__import__", "import_module", "unittest"),
+    *(
+        "getattr",
+        "__code__",
+        "__globals__",
+        "__subclasses__",
+        "_current_frames",
+        "setprofile",
+        "mock",
+    ),
+)
 
 
 def collect(path: Path, lessons: Sequence[str]) -> dict[str, bytes]:
@@ -28,18 +43,22 @@ def collect(path: Path, lessons: Sequence[str]) -> dict[str, bytes]:
     Raises CommandError with one line for what cannot be taken.
     """
     try:
-        if path.is_dir() and not path.is_symlink():
+        if path.is_symlink():
+            raise CommandError(f"{path} is a link; hand in the file itself", NO_FILE)
+        if path.is_dir():
             if (path / "HEAD").is_file() and (path / "objects").is_dir():
                 found = _from_git(path, lessons)
             elif (path / ".git").is_dir():
                 found = _from_git(path / ".git", lessons)
             else:
                 found = _from_folder(path, lessons)
-        elif zipfile.is_zipfile(path):
+        elif path.is_file() and zipfile.is_zipfile(path):
             found = _from_zip(path, lessons)
         else:
             raise CommandError(f"{path} is no folder, ZIP or git repository", NO_FILE)
-    except (OSError, zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as fault:
+    except CommandError:
+        raise
+    except Exception as fault:  # decoders of broken archives raise whatever they like
         raise CommandError(f"{path} cannot be read: {fault}", NO_FILE) from None
     if not found:
         message = f"{path} holds no exercises: no file sNN_NAME/exercises.py"
@@ -48,20 +67,27 @@ def collect(path: Path, lessons: Sequence[str]) -> dict[str, bytes]:
 
 
 def suspicious(text: bytes) -> list[str]:
-    """Words in the code that a solution has no use for, with their lines; for the instructor."""
+    """Words in the code that a solution has no use for, each with its first line and how many more
+    there are; for the instructor."""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
-    found = []
+    lines: dict[str, list[int]] = {}
     for node in ast.walk(tree):
-        names = [getattr(node, "id", ""), getattr(node, "attr", ""), getattr(node, "module", "")]
-        if isinstance(node, ast.alias):
-            names.append(node.name)
-        found += [
-            f"line {getattr(node, 'lineno', '?')}: {name}" for name in names if name in SUSPICIOUS
-        ]
-    return found
+        for name in _names_in(node):
+            if name in SUSPICIOUS:
+                lines.setdefault(name, []).append(getattr(node, "lineno", 0))
+    return [
+        f"line {min(found)}: {name}" + (f" (and {len(found) - 1} more)" if found[1:] else "")
+        for name, found in sorted(lines.items(), key=lambda item: min(item[1]))
+    ]
+
+
+def _names_in(node: ast.AST) -> list[str]:
+    """What a node names, also in a text."""
+    names = [getattr(node, name, None) for name in ("id", "attr", "module", "name", "value")]
+    return [part for name in names if isinstance(name, str) for part in name.split(".")]
 
 
 def _lesson_of(name: str, lessons: Sequence[str]) -> str | None:
@@ -117,6 +143,7 @@ def _from_zip(path: Path, lessons: Sequence[str]) -> dict[str, bytes]:
 
 
 def _from_git(path: Path, lessons: Sequence[str]) -> dict[str, bytes]:
+    _check_own(path)
     found: dict[str, bytes] = {}
     listed = _git(path, "ls-tree", "-r", "-z", "--full-tree", "HEAD").decode(errors="replace")
     for line in listed.split("\0")[:-1]:
@@ -133,6 +160,19 @@ def _from_git(path: Path, lessons: Sequence[str]) -> dict[str, bytes]:
     return found
 
 
+def _check_own(path: Path) -> None:
+    """Refuse a git folder that leads to another one, so perhaps to the work of somebody else."""
+    borrowed = [path / "commondir", path / "objects" / "info" / "alternates"]
+    links = [path] if path.is_symlink() else []
+    for count, entry in enumerate(path.rglob("*")):
+        if count > MOST_ENTRIES:
+            raise CommandError(f"{path} holds more than {MOST_ENTRIES} files", NO_FILE)
+        links += [entry] if entry.is_symlink() else []
+    for name in (*links, *(name for name in borrowed if name.exists())):
+        message = f"{name} leads to another repository; hand in a whole clone"
+        raise CommandError(message, NO_FILE)
+
+
 def _git(path: Path, *words: str) -> bytes:
     env = {
         "PATH": os.environ.get("PATH", ""),
@@ -143,21 +183,33 @@ def _git(path: Path, *words: str) -> bytes:
         "GIT_TERMINAL_PROMPT": "0",
     }
     settings = ["-c", "safe.directory=*", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor="]
-    try:
-        done = subprocess.run(
+    with tempfile.TemporaryFile() as errors:
+        git = subprocess.Popen(
             ["git", *settings, f"--git-dir={path.resolve()}", *words],
             env=env,
             cwd="/",
             stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=GIT_SECONDS,
+            stdout=subprocess.PIPE,
+            stderr=errors,
         )
-    except (OSError, subprocess.TimeoutExpired) as fault:
-        raise CommandError(f"{path}: git cannot be run: {fault}", NO_FILE) from None
-    if done.returncode:
-        said = done.stderr.decode(errors="replace").strip().splitlines()
-        raise CommandError(f"{path}: {said[-1] if said else 'git failed'}", NO_FILE)
-    return done.stdout
+        timer = threading.Timer(GIT_SECONDS, git.kill)
+        timer.start()
+        assert git.stdout
+        try:
+            told = git.stdout.read(MOST_LISTED + 1)  # trees in trees may list without end
+            if len(told) > MOST_LISTED:
+                raise CommandError(f"{path} holds more than {MOST_ENTRIES} files", NO_FILE)
+            code = git.wait()
+        finally:
+            timer.cancel()
+            git.kill()
+            git.wait()
+            git.stdout.close()
+        if code:
+            errors.seek(0)
+            said = errors.read(65536).decode(errors="replace").strip().splitlines()
+            raise CommandError(f"{path}: {said[-1] if said else 'git failed'}", NO_FILE)
+        return told
 
 
 def _bounded(data: bytes, name: str) -> bytes:

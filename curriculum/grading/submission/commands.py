@@ -17,6 +17,7 @@ from curriculum.grading.submission.isolation import BUBBLEWRAP, UNSHARE, best_bo
 from curriculum.grading.submission.pools import Cluster, Here, Pool
 from curriculum.grading.submission.shown import progress_shown
 
+MOST_JOBS = 256
 WORKFLOW = """\
 # .github/workflows/classroom.yml: grades every push of a GitHub Classroom assignment.
 # The grader comes from its own checkout, at a commit that you name; from the student's repository
@@ -95,8 +96,8 @@ def add_class(command: argparse.ArgumentParser) -> None:
 
 def run_class(given: argparse.Namespace) -> int:
     """Grade all submissions in a folder; goes on where it was interrupted."""
-    if given.jobs < 1:
-        raise CommandError("--jobs must be at least 1")
+    if not 1 <= given.jobs <= MOST_JOBS:
+        raise CommandError(f"--jobs must be at least 1 and at most {MOST_JOBS}")
     folder = given.folder.resolve()
     output = given.output or folder.with_name(f"{folder.name}-reports")
     classes.check_output(folder, output)
@@ -128,6 +129,14 @@ def read_hidden(folder: Path) -> dict[str, str]:
     except (OSError, ValueError) as fault:
         raise CommandError(f"{folder} cannot be read: {fault}", NO_FILE) from None
     found.pop("__init__", None)
+    for name, source in found.items():
+        where = folder / f"{name}.py"
+        if not name.isidentifier():
+            raise CommandError(f"{where}: no module can have that name; rename it", NO_FILE)
+        try:
+            compile(source, where.name, "exec")
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as fault:
+            raise CommandError(f"{where} is no Python: {fault}", NO_FILE) from None
     if not any(name.startswith("test") for name in found):
         raise CommandError(f"{folder} is no folder of tests: no test*.py in it", NO_FILE)
     return found
@@ -155,7 +164,7 @@ def run_grade(given: argparse.Namespace) -> int:
     text = FORMATS[given.format](report) if given.format else as_text(report)
     if given.output:
         try:
-            given.output.write_text(text, "utf-8")
+            given.output.write_text(text, "utf-8", "backslashreplace")
         except OSError as fault:
             raise CommandError(f"{given.output} cannot be written: {fault.strerror}", 3) from None
     else:
