@@ -17,9 +17,14 @@ def main(arguments: list[str] | None = None) -> int:
             return 0
         except OSError:
             pass  # told below, as ever
-    from curriculum.mino.commands import run_command
+    try:
+        from curriculum.mino.commands import run_command
 
-    return run_command(given)
+        return run_command(given)
+    except KeyboardInterrupt:  # while all this is still being loaded
+        from curriculum.mino.exits import INTERRUPTED
+
+        return INTERRUPTED
 
 
 if __name__ == "__main__":

@@ -400,6 +400,14 @@ def test_standard_input_without_a_prompt_is_told_also_where_nothing_takes_it(
     assert ran.stderr.count("\n") == (0 if "full" in streams else 1), ran.stderr
 
 
+def test_ctrl_c_while_mino_is_still_being_loaded_is_no_traceback(desk: Desk) -> None:
+    module = desk.project / "argparse.py"  # found before Python's own
+    module.write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
+    ran = desk.run("run", "--demo", "go")
+    assert (ran.returncode, ran.stdout, ran.stderr) == (130, "", "")
+    assert desk.sessions == []
+
+
 WRONG_STARTS = {
     "rule": (["--allow-rule", "nonsense"], 2),
     "prompt": ([], 2),
