@@ -149,6 +149,29 @@ def test_an_exercise_that_needs_what_is_not_installed_says_what_to_install(tmp_p
     assert "c started" in desk.ok()
 
 
+WRITES = (
+    "import os\n    for fd in range(3, 20):\n        try: os.write(fd, {!r})\n"
+    "        except OSError: pass"
+)
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (WRITES.format(b'xx\n[]\n{"outcome":"great","said":1}\n'), "not yet"),
+        ("import os, time\n    os.closerange(3, 99)\n    time.sleep(99)", "it was still running"),
+        ("import os\n    os.kill(os.getpid(), 40)", "ended by signal 40"),
+    ],
+)
+def test_code_that_spoils_what_it_inherits_is_no_fault_of_ours(
+    desk: Desk, body: str, said: str
+) -> None:
+    desk.solve("first_request", body)
+    done = desk.run("grade", "s01.a", "--timeout", "3")
+    assert (done.returncode, done.stderr) == (1, "")
+    assert said in done.stdout
+
+
 def test_what_the_code_prints_is_shown_with_nothing_hidden(desk: Desk) -> None:
     desk.solve("first_request", "print('look: \\x1b[2J')\n    return ()")
     printed = desk.run("grade", "s01.a").stdout
@@ -236,3 +259,37 @@ def test_reset_without_git_says_so_and_changes_nothing(desk: Desk) -> None:
     assert done.returncode == 3
     assert "git has no version here of" in done.stderr
     assert (desk.root / FIRST).read_text("utf-8") == "x = 1\n"
+
+
+def test_reset_keeps_every_byte_and_the_line_ends_of_the_rest(desk: Desk) -> None:
+    desk.commit()
+    path = desk.root / FIRST
+    handed_out = path.read_bytes().replace(b"\n", b"\r\n")
+    desk.solve("first_request", DONE_A)
+    mine = b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n") + b"# \xff \r and \n"
+    path.write_bytes(mine)
+    desk.ok("reset", "s01.a")
+    [kept] = (desk.root / ".curriculum" / "kept").iterdir()
+    assert kept.read_bytes() == mine
+    assert path.read_bytes().startswith(b"\xef\xbb\xbf" + handed_out)
+
+
+def test_reset_that_cannot_keep_what_was_written_touches_nothing(desk: Desk) -> None:
+    desk.commit()
+    desk.solve("first_request", DONE_A)
+    mine = (desk.root / FIRST).read_bytes()
+    (desk.root / ".curriculum").mkdir()
+    (desk.root / ".curriculum" / "kept").write_text("in the way")
+    done = desk.run("reset", "s01")
+    assert done.returncode == 3
+    assert "cannot be written" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert (desk.root / FIRST).read_bytes() == mine
+
+
+def test_a_suite_that_is_no_python_any_more_is_one_line(desk: Desk) -> None:
+    (desk.root / "curriculum" / "tests" / "test_s01.py").write_text("def (")
+    done = desk.run("lessons")
+    assert done.returncode == 3
+    assert "git checkout -- curriculum/tests/test_s01.py" in done.stderr
+    assert done.stderr.count("\n") == 1

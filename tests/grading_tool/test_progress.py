@@ -11,7 +11,7 @@ import pytest
 
 from curriculum.grading.cli.catalogue import Exercise, Lesson
 from curriculum.grading.cli.faults import CommandError
-from curriculum.grading.cli.progress import Progress
+from curriculum.grading.cli.progress import FORMAT, Progress
 
 A = Exercise("s01_agent_loop", "a", "first_request", "")
 B = Exercise("s01_agent_loop", "b", "run_out_of_turns", "")
@@ -70,6 +70,14 @@ def test_a_write_that_fails_leaves_the_old_file(
         ("[]", "no progress file of this version"),
         ('{"format": "curriculum progress 2"}', "no progress file of this version"),
         ('{"format": "curriculum progress 1", "lessons": {"x": 1}}', "no progress file"),
+        *(
+            (
+                json.dumps({"format": FORMAT, "lessons": {"x": {"exercises": {"a": entry}}}}),
+                "no pro",
+            )
+            for entry in ({"attempts": "1"}, {"hints": -7}, {"hints": 1.5}, {"attempts": None})
+        ),
+        ("[" * 100_000, "is no JSON"),
     ],
 )
 def test_a_file_that_is_not_understood_is_not_written_over(

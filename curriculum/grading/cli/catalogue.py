@@ -108,6 +108,10 @@ def _exercises(root: Path, folder: str) -> list[Exercise]:
         tree = ast.parse(suite.read_bytes(), suite.name)
     except OSError:
         return []
+    except (SyntaxError, ValueError) as fault:
+        where = f"curriculum/tests/{suite.name}"
+        message = f"{where} is no Python ({fault}); restore it with: git checkout -- {where}"
+        raise CommandError(message, 3) from None
     found = []
     for case in tree.body:
         if not (isinstance(case, ast.ClassDef) and case.name == "ExerciseTest"):

@@ -22,6 +22,7 @@ from typing import IO
 
 from curriculum.grading.cli.catalogue import ROOT, Exercise
 
+OUTCOMES = ("passed", "failed", "not started", "not graded")
 SECONDS = 20.0
 # Kits that kill and restart processes hundreds of times need longer.
 LONGER = {"s05": 60.0, "s06": 120.0}
@@ -117,11 +118,15 @@ class _Child:
         self._printed.truncate()
         return ("... " if size > PRINTED_BYTES else "") + text
 
-    def ended(self) -> str:
-        """How the child ended, in words."""
-        code = self._process.wait()
+    def ended(self, until: float) -> str:
+        """How the child ended, in words. Raises TimeoutError for one that has only closed files."""
+        try:
+            code = self._process.wait(max(0, until - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            raise TimeoutError from None
         if code < 0:
-            return f"the process was ended by {signal.Signals(-code).name}"
+            known = {number.value: number.name for number in signal.Signals}
+            return f"the process was ended by {known.get(-code, f'signal {-code}')}"
         return f"the process ended with exit code {code}: does the code call os._exit?"
 
     def close(self) -> None:
@@ -152,18 +157,27 @@ def _one_child(
             while True:
                 try:
                     line = child.next_line(began + limit)
+                    if line is None:
+                        yield graded("failed", _dead(exercise, child.ended(began + limit)))
+                        return
                 except TimeoutError:
                     yield graded("failed", _endless(exercise, limit, child.where(exercise.file)))
                     return
-                if line is None:
-                    yield graded("failed", _dead(exercise, child.ended()))
-                    return
-                told = json.loads(line)
-                if told["outcome"] != "began":
-                    yield graded(told["outcome"], told["said"])
+                if told := _told(line):
+                    yield graded(*told)
                     break
     finally:
         child.close()
+
+
+def _told(line: str) -> tuple[str, str] | None:
+    """The outcome, and what to tell; None for `began`, and for what the learner's code wrote."""
+    try:
+        told = json.loads(line)
+        found = str(told["outcome"]), str(told["said"])
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return None
+    return found if found[0] in OUTCOMES else None
 
 
 def _dead(exercise: Exercise, how: str) -> str:

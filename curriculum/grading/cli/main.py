@@ -186,6 +186,8 @@ def _solution(given: argparse.Namespace) -> int:
 def _reset(given: argparse.Namespace) -> int:
     lesson, exercise = catalogue.find(catalogue.read_lessons(), given.what)
     progress = Progress(ROOT)
+    if not lesson.exercises:
+        raise CommandError(f"{lesson.short} has no exercises", faults.NO_FILE)
     file = lesson.exercises[0].file
     kept = sources.put_back(ROOT, file, exercise)
     for each in [exercise] if exercise else lesson.exercises:

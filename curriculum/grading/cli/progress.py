@@ -88,7 +88,7 @@ class Progress:
             return {}
         except OSError as fault:
             raise CommandError(f"{self.path} cannot be read: {fault.strerror}", NO_FILE) from None
-        except ValueError as fault:
+        except (ValueError, RecursionError) as fault:
             advice = "mend it, or remove it to begin anew"
             raise CommandError(f"{self.path} is no JSON ({fault}); {advice}", NO_FILE) from None
         if not _is_progress(kept):
@@ -114,9 +114,16 @@ def _is_progress(kept: object) -> bool:
     return isinstance(lessons, dict) and all(
         isinstance(lesson, dict)
         and isinstance(lesson.get("exercises", {}), dict)
-        and all(isinstance(entry, dict) for entry in lesson.get("exercises", {}).values())
+        and all(map(_is_entry, lesson.get("exercises", {}).values()))
         for lesson in lessons.values()
     )
+
+
+def _is_entry(entry: object) -> bool:
+    counts = (
+        [entry.get(name, 0) for name in ("attempts", "hints")] if isinstance(entry, dict) else []
+    )
+    return bool(counts) and all(type(count) is int and count >= 0 for count in counts)
 
 
 def _now() -> str:

@@ -7,7 +7,9 @@ lost: before a file is put back, it is kept under `.curriculum/kept`.
 from __future__ import annotations
 
 import ast
+import os
 import re
+import shutil
 import subprocess
 import time
 from pathlib import Path
@@ -80,8 +82,12 @@ def put_back(root: Path, file: str, exercise: Exercise | None = None) -> Path | 
     None if there was nothing to put back. Raises CommandError.
     """
     stubs = handed_out(root, file)
-    path = root / file
-    mine = path.read_text("utf-8", "surrogateescape") if path.is_file() else ""
+    path = (root / file).resolve()  # a link stays a link
+    try:
+        raw = path.read_bytes() if path.exists() else b""
+    except OSError as fault:
+        raise CommandError(f"{file} cannot be read: {fault.strerror}", NO_FILE) from None
+    mine = raw.decode("utf-8", "surrogateescape").replace("\r\n", "\n")
     fresh = stubs
     if exercise is not None:
         old, new = region_of(mine, exercise.name), region_of(stubs, exercise.name)
@@ -95,9 +101,25 @@ def put_back(root: Path, file: str, exercise: Exercise | None = None) -> Path | 
         fresh = mine.replace(old, new)
     if fresh == mine:
         return None
-    kept = _keep(root, path, mine) if mine else None
-    path.write_text(fresh, "utf-8", "surrogateescape")
+    data = fresh.encode("utf-8", "surrogateescape")
+    try:
+        kept = _keep(root, path, raw) if raw else None
+        _replace(path, data.replace(b"\n", b"\r\n") if b"\r\n" in raw else data)
+    except OSError as fault:
+        message = (
+            f"{fault.filename or file} cannot be written: {fault.strerror}; {file} is untouched"
+        )
+        raise CommandError(message, NO_FILE) from None
     return kept
+
+
+def _replace(path: Path, data: bytes) -> None:
+    """Whole or not at all."""
+    fresh = path.with_name(f".{path.name}.new")
+    fresh.write_bytes(data)
+    if path.exists():
+        shutil.copymode(path, fresh)
+    fresh.replace(path)
 
 
 def handed_out(root: Path, file: str) -> str:
@@ -127,15 +149,17 @@ def _git(root: Path, *words: str) -> str:
     ).stdout
 
 
-def _keep(root: Path, path: Path, text: str) -> Path:
+def _keep(root: Path, path: Path, data: bytes) -> Path:
     folder = root / FOLDER / "kept"
     folder.mkdir(parents=True, exist_ok=True)
     stem, number = f"{path.parent.name}-{time.strftime('%Y%m%d-%H%M%S')}", 0
     while True:
         kept = folder / f"{stem}{f'-{number}' if number else ''}.py"
         try:
-            with kept.open("x", encoding="utf-8", errors="surrogateescape") as file:
-                file.write(text)
+            with kept.open("xb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
             return kept
         except FileExistsError:
             number += 1
