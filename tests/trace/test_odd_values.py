@@ -1,0 +1,208 @@
+"""Values that few traces hold, each where it would be seen if it were taken for another."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from curriculum.trace.command_export import IDLE_LIMIT_SECONDS
+from curriculum.trace.describe import describe
+from curriculum.trace.diff import Story, compare
+from curriculum.trace.engines import make_engine
+from curriculum.trace.export_asciicast import export_asciicast
+from curriculum.trace.export_atif import export_atif
+from curriculum.trace.export_otel import _value
+from curriculum.trace.foreign import Answer, Outcome
+from curriculum.trace.from_claude_code import read_claude_code
+from curriculum.trace.from_mini_swe_agent import read_mini_swe_agent
+from curriculum.trace.inputs import RefusedError, read_secrets
+from curriculum.trace.machine import is_trouble
+from curriculum.trace.normalise import Normaliser, decision_of
+from curriculum.trace.secret_rules import SecretRules
+from curriculum.trace.series import Series
+from curriculum.trace.stats import Stats
+from curriculum.trace.validate import Options, validate
+from tests.trace.commands import run
+from tests.trace.story import (
+    Event,
+    call,
+    calls,
+    error,
+    numbered,
+    place,
+    response,
+    to_bytes,
+    user,
+)
+
+RIGHT = numbered(calls())
+
+
+def judge(data: bytes, *secrets: str, engine: str = "auto") -> list[tuple[int, str, str]]:
+    report = validate(io.BytesIO(data).read, make_engine(engine), Options(secrets=secrets))
+    return [(found.line, found.code, found.pointer) for found in report.findings]
+
+
+@pytest.mark.parametrize("secret", ["a/b/c/d", "~a/b~c", "tilde~1", "plain-one"])
+def test_a_planted_secret_is_found_however_its_slashes_stand(secret: str) -> None:
+    pointer = secret.replace("~", "~0").replace("/", "~1")
+    for form in (secret, secret.replace("/", "\\/"), pointer):
+        line = to_bytes([*RIGHT[:1]]).replace(b'"trace-1"', f'"{form}"'.encode())
+        assert (1, "R05", "") in judge(line, secret), form
+
+
+def test_a_secret_twice_in_a_block_is_told_of_both_its_lines() -> None:
+    lines = to_bytes(RIGHT).splitlines(keepends=True)
+    lines[1] = lines[1].replace(b"What time", b"planted-one")
+    lines[13] = lines[13].replace(b"noon", b"planted-one planted-one")
+    found = judge(b"".join(lines), "planted-one")
+    assert [line for line, code, _ in found if code == "R05"] == [2, 14]
+
+
+def test_an_empty_key_is_a_key_to_both_engines() -> None:
+    odd = [{**RIGHT[0], "": 1}, *RIGHT[1:]]
+    for engine in ("fast", "plain"):
+        assert judge(to_bytes(odd), engine=engine) == [(1, "E01", "/")]
+
+
+def test_two_traces_whose_words_differ_part_at_the_word() -> None:
+    other = numbered([RIGHT[0], user("And the date?"), *RIGHT[2:]])
+    stories = Story(), Story()
+    found = compare(RIGHT, other, stories)
+    assert found.divergence is not None
+    assert found.divergence.about == "event"
+    assert [chain[0].line for chain in found.divergence.chains] == [2, 2]
+    assert found.divergence.values == ("What time is it?", "And the date?")
+
+
+def test_no_pause_of_a_recording_is_longer_than_two_seconds() -> None:
+    slow = [{**event, "elapsed_us": index * 10_000_000} for index, event in enumerate(RIGHT)]
+    frames = [json.loads(line) for line in export_asciicast(slow, IDLE_LIMIT_SECONDS)][1:]
+    assert [frame[0] for frame in frames] == [2, 6, 8, 10, 12, 16, 20, 22, 26, 28]
+
+
+def nameless() -> list[Event]:
+    """The run of a harness that does not say which model it asked."""
+    events = calls()
+    del events[0]["payload"]["model"]
+    events[place(events, "model.response")]["payload"]["usage"] = {
+        "input_tokens": 1,
+        "output_tokens": 1,
+    }
+    return numbered(events)
+
+
+def test_a_model_that_the_start_does_not_name_is_named_by_its_answers() -> None:
+    steps = export_atif(nameless())["steps"]
+    assert [step.get("model_name") for step in steps] == [None, "model", "model"]
+    stats = Stats({})
+    for event in nameless():
+        stats.take(event)
+    assert stats.as_data()["model"] is None
+    assert stats.as_data()["models_without_price"] == {"model": 1}
+
+
+def test_a_flag_of_an_export_is_a_flag() -> None:
+    assert _value(True) == {"boolValue": True}
+    assert _value(1) == {"intValue": "1"}
+    assert _value(["a", 2]) == {"arrayValue": {"values": [_value("a"), _value(2)]}}
+
+
+@pytest.mark.parametrize("kind", ["error", "model.response", "tool.result"])
+def test_trouble_is_an_error_or_what_did_not_complete(kind: str) -> None:
+    assert is_trouble(error()) is True
+    for event in RIGHT:
+        assert is_trouble(event) is False
+    broken = {"type": kind, "payload": {"status": "failed"}}
+    assert is_trouble(broken) is True
+
+
+def test_a_turn_is_a_decision_and_what_is_measured_is_none() -> None:
+    assert decision_of(user()) == ("turn",)
+    plain = Normaliser().normalise(RIGHT[6])
+    assert set(plain) == {"type", "actor", "caused_by", "is", "payload"}
+    assert plain["payload"]["call_id"] == "call 1"
+    assert plain["payload"]["request_id"] == "request 1"
+
+
+def test_a_series_of_nothing_but_zeros_is_low() -> None:
+    series = Series()
+    series.add(0)
+    series.add(0)
+    assert series.sparkline() == "▁▁"
+    assert series.mean == 0.0
+
+
+def test_a_secret_under_a_telling_key_is_found_by_that_rule() -> None:
+    [span] = SecretRules().find("whatever it is", "api_key")
+    assert (span.start, span.end, span.rule, span.number) == (0, 14, "key", 0)
+
+
+def test_a_secret_that_is_no_text_is_refused() -> None:
+    with pytest.raises(RefusedError, match=r"^a secret is not UTF-8$"):
+        read_secrets((), ["\ud800abc"])
+
+
+def test_records_of_one_unknown_kind_are_counted() -> None:
+    message = {"id": "m", "role": "assistant", "content": [{"type": "tool_use"}]}
+    result = {"content": [{"type": "tool_result", "content": "lost"}]}
+    records = [
+        {"type": "user", "message": {"content": "Hello."}},
+        *[{"type": "hologram"}] * 3,
+        {"type": "assistant", "message": message},
+        {"type": "user", "message": result},
+    ]
+    session = read_claude_code("\n".join(map(json.dumps, records)).encode())
+    assert session.unknown["record hologram"] == 3
+    answers = [step for step in session.steps if isinstance(step, Answer)]
+    outcomes = [step for step in session.steps if isinstance(step, Outcome)]
+    assert [(one.call_id, one.name) for one in answers[0].calls] == [("", "")]
+    assert [(one.call_id, one.output) for one in outcomes] == [("", "lost")]
+
+
+def test_commands_of_a_trajectory_are_kept_as_they_were_written() -> None:
+    extra = {"actions": [{"command": "echo é"}, "command", {"other": 1}]}
+    document = {
+        "trajectory_format": "mini-swe-agent-1.1",
+        "messages": [{"role": "assistant", "content": "Look.", "extra": extra}],
+    }
+    session = read_mini_swe_agent(json.dumps(document).encode())
+    [answer] = session.steps
+    assert isinstance(answer, Answer)
+    assert [one.arguments for one in answer.calls] == ['{"command": "echo é"}']
+
+
+def test_an_answer_in_the_player_is_as_long_as_the_row() -> None:
+    told = describe(response(1, "x" * 50), 10)
+    assert told == f'model.response completed "{"x" * 10}"…'
+
+
+def test_a_command_is_needed(tmp_path: Path) -> None:
+    done = run()
+    assert (done.returncode, done.stdout) == (64, "")
+    wanted = "the following arguments are required: COMMAND; see python -m curriculum.trace --help"
+    assert done.stderr == f"python -m curriculum.trace: {wanted}\n"
+
+
+def test_a_trace_whose_first_line_is_cut_is_no_event_yet_or_no_trace(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(b"rubbish")
+    done = run("stats", path)
+    assert done.returncode == 65
+    told = "line 1: F03 not JSON at column 1: expecting value; `validate` lists it all"
+    assert done.stderr == f"stats: {path}: {told}\n"
+
+
+def test_an_event_of_no_shape_is_told_by_its_place(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    odd = call()
+    odd["payload"]["name"] = 7
+    path.write_bytes(to_bytes(numbered([*calls()[:6], odd])))
+    done = run("stats", path)
+    told = "line 7: E01 /payload/name: 7 is not string; `validate` lists it all"
+    assert done.stderr == f"stats: {path}: {told}\n"
+    path.write_bytes(b'{"type":"x.acme.note"}\n')
+    assert "line 1: E01 actor is missing;" in run("stats", path).stderr
