@@ -23,8 +23,8 @@ from curriculum.sessions.reader import READ_BYTES
 from curriculum.sessions.record import MAX_RECORD_BYTES, StoredRecord, decode, encode
 from curriculum.sessions.state import OpenCall, UnknownOutcome
 from curriculum.sessions.store import SessionStore
-from curriculum.sessions.text import first_words
-from tests.sessions.parts import NAME, QuickDisk, create, file_of, reopen, saved_turn
+from curriculum.sessions.text import first_words, shown
+from tests.sessions.parts import NAME, QuickDisk, SpyDisk, create, file_of, reopen, saved_turn
 
 TIME = "2026-01-01T00:00:00.000000Z"
 
@@ -77,8 +77,36 @@ def test_a_torn_tail_of_any_size_is_set_aside_once(size: int, tmp_path: Path) ->
     assert (folder / f"{NAME}.torn-1").read_bytes() == b"of another crash"
 
 
+def test_a_copy_of_another_tail_is_not_written_over_wherever_they_differ(tmp_path: Path) -> None:
+    data = saved_turn(tmp_path, 0)
+    tail = b"{" * (3 * READ_BYTES)
+    other = tail[: 2 * READ_BYTES + 9] + b"}"
+    torn = file_of(tmp_path).with_name(f"{NAME}.torn-1")
+    torn.write_bytes(other)
+    file_of(tmp_path).write_bytes(data + tail)
+    with reopen(tmp_path, disk=QuickDisk()) as store:
+        assert store.recovery.torn_path.endswith(".torn-2")
+    assert torn.read_bytes() == other
+
+
+def test_every_folder_on_the_way_is_made_and_synced_the_outermost_first(tmp_path: Path) -> None:
+    disk = SpyDisk()
+    create(tmp_path / "a" / "b" / "c", disk=disk).close()
+    synced = [what for name, what in disk.steps if name == "sync"]
+    assert synced == [tmp_path.name, "a", "b", "c", "sessions"]
+
+
+def test_a_header_has_no_turn() -> None:
+    header = encode(StoredRecord(0, TIME, "session", "", {"session_id": NAME}))
+    assert decode(header[:-1]).turn_id == ""
+
+
+def test_line_ends_and_tabs_are_shown_as_what_they_are() -> None:
+    assert shown("a\nb\tc\r") == "a\\nb\\tc\\x0d"
+
+
 @pytest.mark.parametrize(
-    ("text", "shown"),
+    ("text", "words"),
     [
         ("x" * 10, "x" * 10),
         ("x" * 11, "x" * 9 + "…"),
@@ -90,8 +118,8 @@ def test_a_torn_tail_of_any_size_is_set_aside_once(size: int, tmp_path: Path) ->
         ("", ""),
     ],
 )
-def test_the_first_words_fit_in_their_width(text: str, shown: str) -> None:
-    assert first_words(text, 10) == shown
+def test_the_first_words_fit_in_their_width(text: str, words: str) -> None:
+    assert first_words(text, 10) == words
 
 
 def test_a_list_keeps_two_hundred_characters_of_the_first_input(tmp_path: Path) -> None:

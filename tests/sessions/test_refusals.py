@@ -130,6 +130,7 @@ ODD: list[tuple[Record, str]] = [
     (Record("user_input", "", INPUT.data), 'turn_id has no right value: ""'),
     (Record("user_input", "turn-1", {}), "data.content is missing"),
     (said_by_user(["x"]), f"data.content {NO_VALUE} a list"),
+    (said_by_user(("x",)), f"data.content {NO_VALUE} a list"),
     (said_by_user({}), f"data.content {NO_VALUE} a dict"),
     (said_by_user(1.5), f"data.content {NO_VALUE} a float"),
     (said_by_user(None), f"data.content {NO_VALUE} null"),
@@ -288,6 +289,13 @@ def test_a_file_that_cannot_be_made_private_is_told(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(os, "fchmod", refuse)
     wanted = f"{PLACE}: Operation not permitted (errno 1)"
     assert said(SessionError, lambda: reopen(HOME)) == wanted
+    file_of(HOME).unlink()
+    before = os.umask(0o777)
+    try:
+        assert said(SessionError, lambda: create(HOME)) == wanted
+    finally:
+        os.umask(before)
+    assert not file_of(HOME).exists()
 
 
 def test_a_folder_that_cannot_be_listed_is_told() -> None:
