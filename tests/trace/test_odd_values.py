@@ -54,12 +54,13 @@ def test_a_planted_secret_is_found_however_its_slashes_stand(secret: str) -> Non
         assert (1, "R05", "") in judge(line, secret), form
 
 
-def test_a_secret_twice_in_a_block_is_told_of_both_its_lines() -> None:
+def test_a_secret_in_several_lines_of_a_block_is_told_of_each() -> None:
     lines = to_bytes(RIGHT).splitlines(keepends=True)
     lines[1] = lines[1].replace(b"What time", b"planted-one")
+    lines[6] = lines[6].replace(b"date", b"planted-one")
     lines[13] = lines[13].replace(b"noon", b"planted-one planted-one")
     found = judge(b"".join(lines), "planted-one")
-    assert [line for line, code, _ in found if code == "R05"] == [2, 14]
+    assert [line for line, code, _ in found if code == "R05"] == [2, 7, 14]
 
 
 def test_an_empty_key_is_a_key_to_both_engines() -> None:
