@@ -15,7 +15,7 @@ from curriculum.trace.engines import make_engine
 from curriculum.trace.export_asciicast import export_asciicast
 from curriculum.trace.export_atif import export_atif
 from curriculum.trace.export_otel import _value
-from curriculum.trace.foreign import Answer, Outcome
+from curriculum.trace.foreign import Answer, Foreign, Outcome
 from curriculum.trace.from_claude_code import read_claude_code
 from curriculum.trace.from_mini_swe_agent import read_mini_swe_agent
 from curriculum.trace.inputs import RefusedError, read_secrets
@@ -25,6 +25,7 @@ from curriculum.trace.secret_rules import SecretRules
 from curriculum.trace.series import Series
 from curriculum.trace.stats import Stats
 from curriculum.trace.validate import Options, validate
+from curriculum.trace.write_foreign import write_foreign
 from tests.trace.commands import run
 from tests.trace.story import (
     Event,
@@ -174,6 +175,23 @@ def test_commands_of_a_trajectory_are_kept_as_they_were_written() -> None:
     [answer] = session.steps
     assert isinstance(answer, Answer)
     assert [one.arguments for one in answer.calls] == ['{"command": "echo é"}']
+
+
+def test_a_type_that_is_no_text_is_told_at_its_place() -> None:
+    odd = [*RIGHT[:1], {**RIGHT[1], "type": 7}, *RIGHT[2:]]
+    for engine in ("fast", "plain"):
+        assert (2, "E01", "/type") in judge(to_bytes(odd), engine=engine)
+
+
+def test_statistics_of_events_without_a_start_name_no_model() -> None:
+    stats = Stats()
+    stats.take(RIGHT[1])
+    assert stats.as_data()["model"] is None
+
+
+def test_the_id_of_a_foreign_session_becomes_an_id_of_a_trace() -> None:
+    [start, *_] = write_foreign(Foreign("x", session_id="a b/c" + "d" * 70))
+    assert start.payload["session_id"] == "a-b-c" + "d" * 59
 
 
 def test_an_answer_in_the_player_is_as_long_as_the_row() -> None:
