@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
+from curriculum.core.approval import ApprovalRequest, Decision
 from curriculum.core.budget import AllOf, Limit, WallTime
 from curriculum.core.context import ContextWindow, DropTurns, Reduction, TruncateOutput
 from curriculum.core.journal import Journal, MemoryJournal, Record
@@ -16,6 +17,7 @@ from curriculum.core.messages import ToolCall
 from curriculum.core.meters import Calls, Meter, Money, Prices, Tokens, Turns
 from curriculum.core.model import Model, StreamingModel
 from curriculum.core.parallel import ParallelReads
+from curriculum.core.policy import PolicyApprover, Rule
 from curriculum.core.retry import RetryingModel, RetryPolicy
 from curriculum.core.seams import (
     Budget,
@@ -102,6 +104,17 @@ class TimedScheduler:
 # endregion
 
 
+class TimedApprover:
+    """A policy whose decisions take time, as those of a person do."""
+
+    def __init__(self, rules: Sequence[Rule], run_time: RunTime, answer_us: int) -> None:
+        self._policy, self._time, self._answer_us = PolicyApprover(rules), run_time, answer_us
+
+    def decide(self, request: ApprovalRequest) -> Decision:
+        self._time.pass_us(self._answer_us)
+        return self._policy.decide(request)
+
+
 @dataclass
 class TimedJournal:
     """A journal with a stop-watch: the nanoseconds of each record, by kind."""
@@ -122,6 +135,17 @@ def make_scheduler(settings: Settings, run_time: RunTime, cancel: CancelToken) -
     if settings["scheduler.kind"] == "in-order":
         return TimedScheduler(InOrder(), run_time)
     return TimedScheduler(ParallelReads(cancel, number(settings, "scheduler.threads")), run_time)
+
+
+def make_approver(settings: Settings, run_time: RunTime) -> TimedApprover | None:
+    """Who allows; nobody is asked where all is granted."""
+    rules = {
+        "all": [Rule("allow", "everything is allowed")],
+        "reads": [Rule("allow", "it only looks", "look"), Rule("deny", "it changes something")],
+        "none": [Rule("deny", "nothing is allowed")],
+    }.get(text(settings, "approval.policy"))
+    answer_us = number(settings, "approval.answer_ms") * 1000
+    return TimedApprover(rules, run_time, answer_us) if rules else None
 
 
 def make_context(settings: Settings, counter: TokenCounter, writer: SummaryModel) -> ContextPolicy:

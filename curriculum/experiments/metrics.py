@@ -26,6 +26,7 @@ METRICS: Mapping[str, Metric] = {
     "requests": Metric("requests", "model requests, further attempts included"),
     "calls": Metric("calls", "tool calls that the model asked for"),
     "failed_calls": Metric("calls", "calls that ended as failed"),
+    "denied_calls": Metric("calls", "calls that were not allowed"),
     "events": Metric("events", "events in the trace"),
     "elapsed_ms": Metric("ms", "time from start to stop"),
     "tools_ms": Metric("ms", "time in tools"),

@@ -86,6 +86,7 @@ def _perform(task: Task, home: str, is_recorded: bool) -> Outcome:
         harness.measured(model, counter),
         tools,
         harness.make_config(settings),
+        approver=harness.make_approver(settings, run_time),
         journal=journal,
         cancel=cancel,
         context=harness.make_context(settings, counter, writer),
@@ -132,10 +133,10 @@ def _perform(task: Task, home: str, is_recorded: bool) -> Outcome:
 
 
 def make_tools(settings: Settings, seed: int, facts: Facts, run_time: harness.RunTime) -> ToolBox:
-    """The two tools of the task, both granted."""
+    """The two tools of the task; both granted, unless a policy is to decide."""
     names = ("look", "change")
     tools = [TaskTool(name, settings, seed, facts, run_time.pass_us) for name in names]
-    return ToolBox(tools, names)
+    return ToolBox(tools, names if settings["approval.policy"] == "granted" else ())
 
 
 def make_journal(
@@ -184,6 +185,7 @@ def read_metrics(trace: bytes) -> Numbers:
         "requests": stats.requests,
         "calls": sum(stats.tools.values()),
         "failed_calls": stats.calls["failed"],
+        "denied_calls": stats.calls["denied"],
         "events": stats.events,
         "elapsed_ms": stats.elapsed_us / 1000,
         "tools_ms": stats.phases.spent_us["tools"] / 1000,

@@ -54,6 +54,12 @@ SETTINGS: Mapping[str, Setting] = {
     "tool.write_every": Setting(0, "every so-manieth call is a write; 0: all are reads"),
     "limits.max_turns": Setting(1000, "model requests a turn", least=1),
     "limits.max_tool_calls": Setting(10_000, "calls a turn"),
+    "approval.policy": Setting(
+        "granted",
+        "which calls are allowed, and whether it is asked",
+        ("granted", "all", "reads", "none"),
+    ),
+    "approval.answer_ms": Setting(0, "time that each decision takes, unless all is granted"),
     "retry.attempts": Setting(1, "attempts for one answer; 1: no retry", least=1, most=100),
     "retry.base_ms": Setting(500, "the longest first wait"),
     "retry.cap_ms": Setting(20_000, "the longest wait"),

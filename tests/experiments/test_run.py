@@ -84,6 +84,26 @@ def test_every_third_call_fails_and_is_asked_for_again() -> None:
     assert (found["calls"], found["failed_calls"], found["completed"]) == (7, 2, 1)
 
 
+@pytest.mark.parametrize(
+    ("policy", "denied", "seconds"),
+    [("granted", 0, 0), ("all", 0, 48), ("reads", 2, 48), ("none", 8, 48)],
+)
+def test_a_policy_is_asked_about_each_call_and_that_takes_its_time(
+    policy: str, denied: int, seconds: int
+) -> None:
+    found = perform(
+        task_of(
+            model__calls=2,
+            tool__write_every=3,
+            clock__event_us=0,
+            approval__policy=policy,
+            approval__answer_ms=6000,
+        )
+    ).metrics
+    assert (found["completed"], found["calls"], found["denied_calls"]) == (1, 8, denied)
+    assert found["elapsed_ms"] == 1000 * seconds
+
+
 def test_a_provider_with_a_small_window_ends_a_run_that_keeps_everything() -> None:
     long = {"model__turns": 4, "tool__output": 2000, "model__window": 3000}
     assert perform(task_of(**long)).metrics["completed"] == 0
