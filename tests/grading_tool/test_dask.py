@@ -95,7 +95,7 @@ def test_a_cluster_that_is_not_there_is_told_in_one_line(
     address, said = {
         "scheduler": ("tcp://127.0.0.1:9", "no scheduler answers"),
         "workers": (scheduler, "the scheduler has no workers; start some"),
-        "package": (scheduler, "--dask needs the package distributed; pip install"),
+        "package": (scheduler, "--dask needs the package distributed; run `make locked`"),
     }[missing]
     if missing == "package":
         (tmp_path / "hidden").mkdir()

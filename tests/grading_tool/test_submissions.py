@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import socket
 import subprocess
@@ -9,13 +10,14 @@ import sys
 import time
 import zipfile
 from collections.abc import Callable, Sequence
+from io import BufferedReader
 from pathlib import Path
 
 import pytest
 
 from curriculum.grading.cli.catalogue import ROOT, Lesson, read_lessons
 from curriculum.grading.cli.faults import CommandError
-from curriculum.grading.submission import grading
+from curriculum.grading.submission import digests, grading
 from curriculum.grading.submission.commands import chosen, read_hidden
 from curriculum.grading.submission.grading import Report, Terms, grade, work_of
 from curriculum.grading.submission.isolation import (
@@ -139,6 +141,31 @@ def test_a_pipe_and_a_huge_file_are_refused(tmp_path: Path) -> None:
     with zipfile.ZipFile(huge, "w", zipfile.ZIP_DEFLATED) as file:
         file.writestr("s01_agent_loop/exercises.py", b"#" * (1 << 28))
     assert "is larger than" in refused(huge)
+    with huge.open("r+b") as file:
+        file.truncate(1 << 26)
+        file.seek(0, os.SEEK_END)
+        file.write(b"PK\5\6" + bytes(18))  # ends as an archive does
+    assert "is larger than 33554432 bytes" in refused(huge)
+
+
+def test_a_digest_reads_no_more_than_a_submission_may_have(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[int] = []
+    real = hashlib.file_digest
+
+    def counted(file: BufferedReader, name: str) -> object:
+        read.append(os.fstat(file.fileno()).st_size)
+        return real(file, name)
+
+    monkeypatch.setattr(digests.hashlib, "file_digest", counted)
+    for number in range(9):
+        with (tmp_path / f"{number}").open("wb") as file:
+            file.truncate(digests.MOST_HASHED // 4)
+    one = digests.digest_of(tmp_path)
+    assert sum(read) <= digests.MOST_HASHED
+    os.truncate(tmp_path / "8", 5)
+    assert digests.digest_of(tmp_path) != one
 
 
 def test_what_a_broken_archive_raises_is_one_line(tmp_path: Path) -> None:

@@ -79,7 +79,7 @@ def watch(root: Path, lessons: Sequence[Lesson], progress: Progress) -> None:
         from watchfiles import watch as changes_in
     except ImportError:
         raise CommandError(
-            "watch needs the package watchfiles; `make test` installs it into .venv, then say"
+            "watch needs the package watchfiles; run `make locked`, then"
             " .venv/bin/python -m curriculum watch",
             NO_FILE,
         ) from None

@@ -19,21 +19,16 @@ from pathlib import Path, PurePosixPath
 from curriculum.grading.cli.faults import NO_FILE, CommandError
 
 MOST_BYTES = 1 << 20  # of one exercises.py
+MOST_ARCHIVE = 1 << 25
 MOST_ENTRIES = 20_000
 MOST_LISTED = MOST_ENTRIES * 256  # bytes of a list of them
 GIT_SECONDS = 60
 SUSPICIOUS = (
-    *("ctypes", "gc", "inspect", "_getframe", "f_back", "tb_frame", "_exit", "settrace"),
-    *("modules", "setattr", "delattr", "exec", "eval", "__import__", "import_module", "unittest"),
-    *(
-        "getattr",
-        "__code__",
-        "__globals__",
-        "__subclasses__",
-        "_current_frames",
-        "setprofile",
-        "mock",
-    ),
+    *("ctypes", "gc", "inspect", "_getframe", "_current_frames", "f_back", "tb_frame", "mock"),
+    *("settrace", "setprofile", "_exit", "modules", "setattr", "delattr", "getattr", "attrgetter"),
+    *("vars", "globals", "builtins", "__builtins__", "__dict__", "__code__", "__globals__"),
+    *("__subclasses__", "exec", "eval", "__import__", "import_module", "pickle", "marshal"),
+    "unittest",
 )
 
 
@@ -127,6 +122,8 @@ def _read(path: Path) -> bytes:
 
 def _from_zip(path: Path, lessons: Sequence[str]) -> dict[str, bytes]:
     found: dict[str, bytes] = {}
+    if path.stat().st_size > MOST_ARCHIVE:  # its list of files is read whole
+        raise CommandError(f"{path} is larger than {MOST_ARCHIVE} bytes", NO_FILE)
     with zipfile.ZipFile(path) as archive:
         if len(archive.infolist()) > MOST_ENTRIES:
             raise CommandError(f"{path} holds more than {MOST_ENTRIES} files", NO_FILE)

@@ -14,7 +14,7 @@ from curriculum.grading.submission.box import LEFT_OUT
 from curriculum.grading.submission.collect import MOST_ENTRIES
 from curriculum.grading.submission.grading import Terms
 
-MOST_HASHED = 1 << 26
+MOST_HASHED = 1 << 26  # bytes of a submission; of more, sizes and times have to do
 
 
 def digest_of_graders() -> str:
@@ -39,9 +39,9 @@ def digest_of_terms(terms: Terms) -> str:
 def _contents(path: Path, left_out: Sequence[str]) -> Iterator[tuple[str, bytes]]:
     """Names and digests of the files there; of a link only its name. Bounded, as collecting is."""
     if not path.is_dir() or path.is_symlink():
-        yield path.name, _digest(path)
+        yield path.name, _digest(path, MOST_HASHED)
         return
-    count = 0
+    count, left = 0, MOST_HASHED
     for folder, folders, files in os.walk(path):
         folders[:] = sorted(name for name in folders if not _is_of(name, left_out))
         count += len(files) + len(folders)
@@ -49,19 +49,20 @@ def _contents(path: Path, left_out: Sequence[str]) -> Iterator[tuple[str, bytes]
             return  # it will be refused
         for name in sorted(name for name in files if not _is_of(name, left_out)):
             file = Path(folder, name)
-            yield str(file.relative_to(path)), _digest(file)
+            yield str(file.relative_to(path)), _digest(file, left)
+            left -= file.lstat().st_size
 
 
 def _is_of(name: str, patterns: Sequence[str]) -> bool:
     return any(fnmatch.fnmatch(name, pattern) for pattern in patterns)
 
 
-def _digest(path: Path) -> bytes:
-    """Of the bytes; of a large file of its size and time."""
+def _digest(path: Path, most: int) -> bytes:
+    """Of the bytes; of a file that has more than `most` of its size and time."""
     about = path.lstat()
     if not stat.S_ISREG(about.st_mode):
         return b""
-    if about.st_size > MOST_HASHED:
+    if about.st_size > most:
         return f"{about.st_size} {about.st_mtime_ns}".encode()
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").digest()

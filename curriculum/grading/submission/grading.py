@@ -101,7 +101,8 @@ class _Test:
 
 def work_of(path: Path, terms: Terms) -> Work:
     """What was handed in at `path`. Raises CommandError for what cannot be taken."""
-    return Work(path.name, collect(path, [lesson.folder for lesson in terms.lessons]), terms)
+    name = path.name or path.resolve().name  # of `.`
+    return Work(name, collect(path, [lesson.folder for lesson in terms.lessons]), terms)
 
 
 def grade(work: Work) -> Report:

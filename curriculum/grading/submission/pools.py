@@ -46,7 +46,8 @@ class Here:
                         running[pool.submit(grade, work)] = work
                     if not running:
                         return
-                    for future in wait(running, return_when=FIRST_COMPLETED).done:
+                    done = wait(running, return_when=FIRST_COMPLETED).done
+                    for future in [one for one in running if one in done]:  # as they were begun
                         yield running.pop(future), _report_of(future)
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
@@ -63,8 +64,8 @@ class Cluster:
             self._distributed: Any = import_module("distributed")
         except ImportError:
             raise CommandError(
-                "--dask needs the package distributed; pip install"
-                " 'agent-harness-curriculum[dask]'",
+                "--dask needs the package distributed; run `make locked` in a checkout, then the"
+                " same command with .venv/bin/python",
                 NO_FILE,
             ) from None
         for name in logging.root.manager.loggerDict:
