@@ -25,6 +25,7 @@ from curriculum.providers.key_mask import KeyMask
 from curriculum.providers.wire import parse
 
 MOST_QUOTED = 300  # characters of what a provider said
+MOST_READ = 4_000  # of it are looked through for a known fault: some patterns look again and again
 
 OVERFLOW = {"context_length_exceeded", "model_context_window_exceeded", "request_too_large"}
 QUOTA = {
@@ -113,6 +114,7 @@ class Faults:
         """The error that a provider's error object is, or the text it sent in place of one."""
         words, text, param = _read(error)
         said = self.quote(text) if text.strip() else "it gave no reason"
+        text = text[:MOST_READ]
         codes = self.quote(", ".join(sorted(words)))
         at = f" ({status})" if status else f" ({codes})" if codes else ""
         if words & STALE or _UNREADABLE.search(text):

@@ -7,7 +7,6 @@ cut into pieces: what could be its beginning waits until the next piece decides.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -19,7 +18,6 @@ from curriculum.core.values import replace
 MARK = "[REDACTED:api-key:1]"
 SHORTEST_KEY = 8  # characters; a shorter one is a stand-in (EMPTY, ollama), and often a word
 SHORTEST_PART = 6  # characters of a key that are still worth hiding
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 
 
 class KeyMask:
@@ -27,6 +25,8 @@ class KeyMask:
 
     def __init__(self, key: str | None) -> None:
         self.key = key if key and len(key) >= SHORTEST_KEY else ""
+        # Behind an odd backslash stands no escape, but a letter u and so on.
+        self._spelled = re.compile(rf"((?<!\\)(?:\\\\)*){''.join(map(_spellings, self.key))}")
 
     def text(self, text: str) -> str:
         """A text that is whole, without the key."""
@@ -42,18 +42,14 @@ class KeyMask:
 
     # region: json
     def json_text(self, text: str) -> str:
-        """JSON that is not parsed yet: the key may be spelled with escapes, as \\u0073 for s."""
+        """JSON that is not parsed yet: the key may be spelled with escapes, as \\u0073 for s.
+
+        It may be no JSON after all, and of any length: nothing is parsed or looked at twice.
+        """
         if not self.key:
             return text
         text = self.text(text)
-        return _STRING.sub(self._string, text) if "\\" in text else text
-
-    def _string(self, found: re.Match[str]) -> str:
-        try:
-            said = json.loads(found[0], strict=False)
-        except ValueError:
-            return found[0]
-        return json.dumps(self.text(said)) if self.key in said else found[0]
+        return self._spelled.sub(rf"\1{MARK}", text) if "\\" in text else text
 
     # endregion
 
@@ -123,3 +119,9 @@ class MaskedText:
 
 
 # endregion
+
+
+def _spellings(char: str) -> str:
+    """A pattern for a character as it may stand in a JSON string."""
+    plain = {'"': r'\\"', "\\": r"\\\\", "/": r"\\?/"}.get(char, re.escape(char))
+    return rf"(?:{plain}|\\u(?i:{ord(char):04x}))"

@@ -52,6 +52,18 @@ def assert_hidden(text: str) -> list[dict[str, Any]]:
     return events
 
 
+def test_what_is_looked_through_costs_its_length_and_not_its_square(desk: Desk) -> None:
+    """`desk.run` waits a minute; a search that begins anew at each quote would take hours."""
+    asked = [{"call_id": "call_1", "name": "bash", "arguments": '"\\' * 300_000}]
+    error = {"error": {"message": "encrypted content " * 400_000}}
+    failed = {"send": [{"event": {"type": "error", **error}}]}
+    with script({"answer": {"calls": asked}}, failed) as server:
+        ran = desk.run("run", "go", env=environment(desk, server, "responses"))
+    assert ran.returncode == 1
+    assert "Tool result: invalid_arguments" in ran.stderr
+    assert "could not answer: encrypted content" in ran.stderr
+
+
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_a_model_that_says_the_key_back_gives_nothing_away(desk: Desk, protocol: str) -> None:
     asked = [

@@ -123,6 +123,8 @@ def test_a_key_in_the_arguments_is_masked_wherever_it_is_cut(wire: str, serve: S
         f'{{"a":1,"a":"{ESCAPED}"}}',
         f'{{"command":"echo {ESCAPED}"',
         f'["{ESCAPED}", {KEY}',
+        f'{{"command":"echo {ESCAPED}',
+        f'{{"command":"\\q \\\\{ESCAPED}"}}',
     ],
 )
 def test_no_spelling_of_the_key_comes_out_of_the_arguments(
@@ -235,6 +237,11 @@ def test_a_key_with_characters_that_json_escapes_is_found_in_arguments() -> None
     text = json.dumps({"command": key, key: [key]}).replace("/", "\\/")
     masked = json.loads(KeyMask(key).json_text(text))
     assert masked == {"command": MARK, MARK: [MARK]}
+
+
+def test_an_escape_that_is_escaped_spells_no_key() -> None:
+    text = json.dumps({"command": ESCAPED})
+    assert KeyMask(KEY).json_text(text) == text
 
 
 def test_a_turn_keeps_all_else(serve: Serve) -> None:
