@@ -144,7 +144,10 @@ def test_an_exercise_that_needs_what_is_not_installed_says_what_to_install(tmp_p
     )
     assert done.returncode == 1
     assert "s07.c  ?       STREAM_ENDINGS\n    not graded: " in done.stdout
-    assert "httpx is missing; run `make locked`, then the same command with .venv/bin/python" in done.stdout
+    assert (
+        "httpx is missing; run `make locked`, then the same command with .venv/bin/python"
+        in done.stdout
+    )
     assert "0 passed, 0 not yet, 3 not started, 1 not graded\n" in done.stdout
     assert "c started" in desk.ok()
 
