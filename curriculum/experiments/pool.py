@@ -143,7 +143,9 @@ class Dask:
             distributed: Any = import_module("distributed")
         except ImportError:
             raise ExperimentError(
-                "--dask needs distributed; pip install 'agent-harness-curriculum[dask]'", 69
+                "--dask needs distributed; run `make locked` in a checkout, then the same command "
+                "with .venv/bin/python",
+                69,
             ) from None
         cluster: Any = None
         try:

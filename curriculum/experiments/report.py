@@ -54,7 +54,7 @@ def write_report(folder: Path, experiment: Experiment, rows: Sequence[Row]) -> l
         except ImportError:
             absent.append(what)
     if absent:
-        how = "pip install 'agent-harness-curriculum[experiments]' and then use `report`"
+        how = "run `make locked` in a checkout, then `report` with .venv/bin/python"
         print(f"experiments: without {' and '.join(absent)}; {how}", file=sys.stderr)
     pictures = [data.decode() for name, data in files.items() if name.endswith(".svg")]
     files["report.html"] = as_html(experiment, lines, pictures, len(rows)).encode()

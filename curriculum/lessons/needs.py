@@ -9,4 +9,4 @@ def without_httpx() -> str:
     """What to do where httpx is missing; "" where it is installed."""
     if importlib.util.find_spec("httpx"):
         return ""
-    return "httpx is missing; install it: python3 -m pip install httpx (`make test` does, in .venv)"
+    return "httpx is missing; run `make locked`, then the same command with .venv/bin/python"

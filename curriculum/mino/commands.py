@@ -82,7 +82,8 @@ def _dispatch(options: argparse.Namespace, key: tuple[str, str]) -> int:
         return examine(given, key, hidden)
     if importlib.util.find_spec("rich") is None:
         raise ConfigError(
-            "rich is missing; install it: python -m pip install 'agent-harness-curriculum[mino]'"
+            "rich is missing; run `make locked` in a checkout, then the same command with "
+            ".venv/bin/python (or pip install '.[mino]' there)"
         )
     settings = read_settings(given, os.environ, key)
     if options.command == "chat" and not (sys.stdin.isatty() and sys.stdout.isatty()):

@@ -120,6 +120,9 @@ def missing_parts() -> Iterator[str]:
     """What has to be installed."""
     for name in NEEDED:
         if importlib.util.find_spec(name) is None:
-            yield f"{name} is missing: python -m pip install 'agent-harness-curriculum[mino]'"
+            yield (
+                f"{name} is missing: run `make locked` in a checkout, then .venv/bin/python "
+                "(or pip install '.[mino]' there)"
+            )
     if not shutil.which("/bin/bash"):
         yield "/bin/bash is missing"

@@ -53,8 +53,8 @@ def run_exchange(
         from curriculum.providers.connection import post  # imports httpx: not before it is needed
     except ImportError as fault:
         raise ModelError(
-            f"a real model needs httpx ({fault}); install it: "
-            "python -m pip install 'agent-harness-curriculum[providers]'"
+            f"a real model needs httpx ({fault}); run `make locked` in a checkout, "
+            "then the same command with .venv/bin/python"
         ) from fault
     mask = faults.key_mask  # all that an exchange gives passes it here: text, turn, error
     shown = MaskedText(mask)

@@ -44,8 +44,8 @@ def make_engine(name: str = "auto") -> Engine:
     if not (fast or (has_library("jsonschema") and name != "fast")):
         wanted = {"fast": "jsonschema-rs", "plain": "jsonschema"}.get(name, "jsonschema-rs")
         raise MissingLibraryError(
-            f"{wanted} is not installed; run `make test` in a checkout (it sets up .venv), "
-            "or pip install 'agent-harness-curriculum[trace]'"
+            f"{wanted} is not installed; run `make locked` in a checkout, then the same command "
+            "with .venv/bin/python (or pip install '.[trace]' there)"
         )
     make = _make_fast_shape if fast else _make_plain_shape
     quick = has_library("orjson") and name != "plain"

@@ -112,8 +112,8 @@ def test_without_a_library_the_rest_is_written_and_one_line_says_what_is_not(
     ended = command("run", str(file), "--out", str(out), "--jobs", "1", PYTHONPATH=path)
     assert ended.returncode == 0
     assert ended.stderr == (
-        f"experiments: without {told}; pip install 'agent-harness-curriculum[experiments]' "
-        "and then use `report`\n"
+        f"experiments: without {told}; run `make locked` in a checkout, then `report` "
+        "with .venv/bin/python\n"
     )
     left = {"plots", "results.csv", "results.parquet"} & {p.name for p in out.iterdir()}
     assert left - {"plots"} | ({"plots"} if any((out / "plots").iterdir()) else set()) == files

@@ -149,7 +149,7 @@ def test_without_rich_one_line_says_what_to_install(desk: Desk) -> None:
         timeout=60,
     )
     assert ran.returncode == 2
-    assert ran.stderr.startswith("mino: rich is missing; install it: ")
+    assert ran.stderr.startswith("mino: rich is missing; run `make locked` in a checkout, ")
     assert ran.stderr.count("\n") == 1
 
 

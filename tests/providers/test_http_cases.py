@@ -585,7 +585,7 @@ except Exception as fault:
 """
     run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert run.stdout.startswith("ModelError a real model needs httpx")
-    assert "[providers]" in run.stdout
+    assert "run `make locked` in a checkout, then the same command with .venv" in run.stdout
 
 
 def test_importing_an_adapter_does_not_import_httpx() -> None:

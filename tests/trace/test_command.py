@@ -310,8 +310,8 @@ def test_it_works_with_what_is_installed_or_says_what_to_install(
     assert done.returncode == code, done.stderr.decode()
     if code:
         assert len(done.stderr.splitlines()) == 1
-        assert b"make test" in done.stderr
-        assert b"[trace]" in done.stderr
+        assert b"run `make locked` in a checkout" in done.stderr
+        assert b"pip install '.[trace]'" in done.stderr
     else:
         assert done.stderr == b""
 
