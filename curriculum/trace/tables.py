@@ -24,8 +24,8 @@ try:
     from rich.text import Text
 except ImportError:
     raise RefusedError(
-        "rich is not installed; --format json needs no package, or run `make locked` in a checkout, then "
-        "the same command with .venv/bin/python (or pip install '.[trace]' there)",
+        "rich is not installed; --format json needs no package, or run `make locked` in a "
+        "checkout, then the same command with .venv/bin/python (or pip install '.[trace]' there)",
         UNAVAILABLE,
     ) from None
 

@@ -54,13 +54,15 @@ class Desk:
             "LANG": "C.UTF-8",
         }
 
-    def run(self, *words: str, bare: bool = True) -> subprocess.CompletedProcess[str]:
-        """One command; `bare` hides all installed packages from it."""
+    def run(
+        self, *words: str, bare: bool = True, solutions: bool = False
+    ) -> subprocess.CompletedProcess[str]:
+        """One command; `bare` hides all installed packages from it, `solutions` grades those."""
         flags = ["-S"] if bare else []
         return subprocess.run(
             [sys.executable, *flags, "-m", "curriculum", *words],
             cwd=self.root,
-            env=self.env,
+            env={**self.env, **({"CURRICULUM_SOLUTIONS": "1"} if solutions else {})},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

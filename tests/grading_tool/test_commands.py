@@ -41,6 +41,25 @@ def test_short_names_of_lessons(desk: Desk, name: str) -> None:
     assert desk.ok("start", name).startswith("s01 · ")
 
 
+def test_start_names_the_python_that_has_the_packages_where_they_are_needed(
+    desk: Desk, tmp_path: Path
+) -> None:
+    first = desk.ok("start", "s01")
+    assert "\nrun      python3 -m curriculum demo s01\n" in first
+    assert "\ngrade    python3 -m curriculum grade s01\n" in first
+    assert "at every save: .venv/bin/python -m curriculum watch s01\n" in first
+    other = Desk(tmp_path / "other", ["s07_provider", "s12_mino"])
+    for name in ("s07", "s12"):
+        assert f"\nrun      .venv/bin/python -m curriculum demo {name}\n" in other.ok("start", name)
+
+
+def test_the_grade_of_a_reference_is_not_the_learners(desk: Desk) -> None:
+    before = desk.ok()
+    done = desk.run("grade", "s01.b", solutions=True)
+    assert "1 passed" in done.stdout, done.stderr
+    assert desk.ok() == before
+
+
 @pytest.mark.parametrize("name", ["s01.b", "1.b", "s01.B", "s01.run_out_of_turns"])
 def test_short_names_of_exercises(desk: Desk, name: str) -> None:
     assert desk.ok("hint", name).startswith("s01.b run_out_of_turns, hint 1 of 3\n")

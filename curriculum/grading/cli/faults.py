@@ -17,6 +17,11 @@ def program() -> str:
     return name if name == "curriculum" else "python3 -m curriculum"
 
 
+def program_with_packages() -> str:
+    """The same for what needs the packages of `make locked`: python3 may not have them."""
+    return program().replace("python3", ".venv/bin/python")
+
+
 class CommandError(Exception):
     """Ends the command: one line for the user, and the exit code."""
 

@@ -9,7 +9,7 @@ import sys
 from typing import NoReturn
 
 from curriculum.grading.cli import catalogue, faults, sources
-from curriculum.grading.cli.faults import CommandError, program
+from curriculum.grading.cli.faults import CommandError, program, program_with_packages
 from curriculum.grading.cli.graded import grade_all
 from curriculum.grading.cli.hints import FILES, hint_language, read_hints
 from curriculum.grading.cli.progress import Progress
@@ -17,6 +17,7 @@ from curriculum.grading.cli.screen import next_lesson, show_board, show_grade, s
 from curriculum.grading.submission import commands as submissions
 
 ROOT = catalogue.ROOT
+NEED_PACKAGES = "s07", "s12"  # lessons whose demos need what `make locked` installs
 DESCRIPTION = """\
 Lessons and their exercises. Names are short: s01 is a lesson, s01.b one of its exercises.
 Exit codes: 0 all that was graded has passed, 1 something has not, 2 wrong usage, 3 a file cannot
@@ -114,11 +115,13 @@ def _start(given: argparse.Namespace) -> int:
     for page in (f"lessons/{language}/{lesson.folder}.md" for language in ("en", "zh")):
         if (ROOT / page).is_file():
             print(f"read     {page}")
-    print(f"run      {program()} demo {lesson.short}")
+    runs = program_with_packages() if lesson.short in NEED_PACKAGES else program()
+    print(f"run      {runs} demo {lesson.short}")
     print(f"edit     {lesson.exercises[0].file}" if lesson.exercises else "")
     for exercise in lesson.exercises:
         print(f"         {exercise.letter}  {exercise.name}")
-    print(f"grade    {program()} grade {lesson.short}   (at every save: {program()} watch)")
+    print(f"grade    {program()} grade {lesson.short}")
+    print(f"         at every save: {program_with_packages()} watch {lesson.short}")
     return faults.OK
 
 

@@ -45,7 +45,9 @@ class Progress:
             lessons.setdefault(lesson.folder, {}).setdefault("read", _now())
 
     def add_attempt(self, exercise: Exercise, outcome: str) -> None:
-        """The exercise was graded."""
+        """The exercise was graded. A graded reference is nothing that the learner has done."""
+        if os.environ.get("CURRICULUM_SOLUTIONS") == "1":
+            return
         with self._entry(exercise) as entry:
             entry["attempts"] = entry.get("attempts", 0) + 1
             entry["last"] = outcome
