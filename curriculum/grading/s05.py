@@ -14,14 +14,19 @@ from curriculum.sessions.store import SessionStore
 
 __unittest = True
 
-OBSERVE = 's05, "Run it and observe it"'
+OBSERVE = 's05, "Run it and observe it"'  # shows a line of a file
+TORN = 's05, "Invariants" (the third), and the text of the exercise'
 
 SavePoints = Callable[[str], Sequence[tuple[str, str]]]
 
 
 def grade_save_points(save_points: SavePoints) -> None:
-    """A. Every beginning of a file, down to its header, and texts at which some readers break."""
+    """A. One small turn first; then every beginning of files at which some readers break."""
     with scratch() as folder:
+        records = _small()
+        path, _ = _session_file(os.path.join(folder, "small"), records)
+        with open(path, "rb") as file:
+            _check(save_points, path, file.read(), records)
         for seed in range(3):
             records = _records(random.Random(seed))
             path, ends = _session_file(os.path.join(folder, str(seed)), records)
@@ -36,6 +41,20 @@ def grade_save_points(save_points: SavePoints) -> None:
         path, _ = _session_file(os.path.join(folder, "large"), records)
         with open(path, "rb") as file:
             _check(save_points, path, file.read(), records)
+
+
+def _small() -> list[Record]:
+    """A turn with one call, whole: what a first try should get right."""
+    call = {"call_id": "call-1", "name": "bash", "arguments": "{}"}
+    about = {"call_id": "call-1"}
+    return [
+        Record("user_input", "turn-1", {"content": "count"}),
+        Record("model_response", "turn-1", {"content": "", "tool_calls": [call]}),
+        Record("tool_start", "turn-1", {**about, "display": {"text": "wc -w"}}),
+        Record("tool_result", "turn-1", {**about, "status": "completed", "output": "6"}),
+        Record("model_response", "turn-1", {"content": "Six.", "tool_calls": []}),
+        Record("turn_end", "turn-1", {"status": "completed"}),
+    ]
 
 
 def _records(rng: random.Random) -> list[Record]:
@@ -84,19 +103,20 @@ def _session_file(home: str, records: Sequence[Record]) -> tuple[str, list[int]]
 def _check(save_points: SavePoints, path: str, content: bytes, records: Sequence[Record]) -> None:
     wanted = [(record.kind, str(record.data.get("call_id", ""))) for record in records]
     tail = len(content) - (content.rfind(b"\n") + 1)
-    what = (
-        f"{len(records)} records and {tail} bytes of a torn one" if tail else "whole records only"
-    )
-    with attempt(f"save_points, for a file with {what},", OBSERVE):
+    look, what = OBSERVE, f"{len(records)} whole records"
+    if tail:
+        unit = "byte" if tail == 1 else "bytes"
+        look, what = TORN, f"{what} and {tail} {unit} of a record whose write was cut off"
+    with attempt(f"save_points, for a file with {what},", look):
         got = save_points(path)
     if not isinstance(got, (list, tuple)):
-        raise mistake("a list of (kind, call_id)", quote(got), OBSERVE)
+        raise mistake("a list of (kind, call_id)", quote(got), look)
     mine = [tuple(pair) if isinstance(pair, (list, tuple)) else pair for pair in got]
     if mine != wanted:
         at = next((n for n, pair in enumerate(wanted) if mine[n : n + 1] != [pair]), len(wanted))
         saw = f"number {at} is {quote(mine[at])}" if at < len(mine) else f"you have {len(mine)}"
         expected = f"number {at} to be {wanted[at]}" if at < len(wanted) else f"{at} of them"
-        raise mistake(f"{expected} ({what})", saw, OBSERVE)
+        raise mistake(f"{expected} ({what})", saw, look)
     with open(path, "rb") as file:
         if file.read() != content:
             raise mistake("the file to stay as it is", "it was changed", OBSERVE)

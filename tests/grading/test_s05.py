@@ -85,6 +85,11 @@ def loses_the_last(path: str) -> Points:
     return solutions.save_points(path)[:-1]
 
 
+def beside_data(path: str) -> Points:
+    records = [json.loads(line) for line in whole_lines(path)[1:]]
+    return [(record["kind"], record.get("call_id", "")) for record in records]
+
+
 def only_kinds(path: str) -> list[str]:
     return [kind for kind, _ in solutions.save_points(path)]
 
@@ -100,15 +105,19 @@ def proposals_too(path: str) -> Points:
 
 WRONG_POINTS: dict[str, tuple[Callable[[str], object], str]] = {
     "splitlines": (with_splitlines, "JSONDecodeError"),
-    "readlines takes the tail": (with_readlines, "JSONDecodeError"),
-    "a tail that happens to be JSON": (forgives_the_tail, "bytes of a torn one"),
+    "readlines takes the tail": (
+        with_readlines,
+        "1 byte of a record(.|\n)*JSONDecodeError(.|\n)*Invariants",
+    ),
+    "a tail that happens to be JSON": (forgives_the_tail, "of a record whose write was cut off"),
     "the header counts": (with_header, r"number 0 is \('session', ''\)"),
     "a word in a text is a kind": (by_search, "number 0 is"),
-    "recovery writes": (opens_the_session, "bytes of a torn one|to stay as it is"),
+    "recovery writes": (opens_the_session, "whose write was cut off|to stay as it is"),
     "the tail is cut off": (repairs_the_file, "the file to stay as it is"),
     "the last record is lost": (loses_the_last, "you have"),
+    "a call_id beside data": (beside_data, "number 2 to be .* .6 whole records.(.|\n)*Run it and"),
     "kinds only": (only_kinds, "number 0 is 'user_input'"),
-    "calls are save points": (proposals_too, r"is \('tool_call', 'id-"),
+    "calls are save points": (proposals_too, r"is \('tool_call', 'call-1'"),
     "None": (lambda path: None, r"a list of \(kind, call_id\)"),
 }
 
