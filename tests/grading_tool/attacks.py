@@ -139,13 +139,14 @@ ATTACKS: dict[str, tuple[str, str, str]] = {
     ),
     "no privileges": (
         body(
-            "import os, ctypes\nassert os.getuid() != 0\n"
-            "libc = ctypes.CDLL(None, use_errno=True)\n"
-            "got = libc.umount2(b'/grade', 2), libc.mount(b'x', b'/tmp', b'tmpfs', 0, 0)\n"
-            "if 0 in got:\n"
-            "    return runner.model.requests[0]\nraise PermissionError('no rights')"
+            "import os\nassert os.getuid() != 0\nos.chroot('/tmp')\nreturn runner.model.requests[0]"
         ),
         "failed",
-        "no rights",
+        "PermissionError",
+    ),
+    "memory by ctypes": (
+        body("import ctypes\nctypes.CDLL(None)\nreturn runner.model.requests[0]"),
+        "tampered",
+        "ctypes.dlopen",
     ),
 }

@@ -89,6 +89,64 @@ def test_a_submission_gets_what_it_has_earned_and_leaves_nothing(name: str, tmp_
     wait_until(lambda: not left_over())
 
 
+FORGE = """
+while frame:
+    if "word" in frame.f_locals and "fd" in frame.f_locals:
+        line = {"word": frame.f_locals["word"], "test": "", "outcome": "passed", "said": ""}
+        os.write(int(frame.f_locals["fd"]), json.dumps(line).encode() + b"\\n")
+        os._exit(0)
+    frame = frame.f_back
+"""
+WAYS = {
+    "asked for": "frame = sys._getframe()",
+    "of a fault": "try: 1 / 0\nexcept Exception as e: frame = e.__traceback__.tb_frame",
+    "by a name that is put together": "frame = getattr(sys, '_get' + 'frame')()",
+    "of a generator": "def g():\n    yield [x.gi_frame for x in held][0].f_back\n"
+    "held = []\nx = g()\nheld.append(x)\nframe = next(x)",
+    "inspected": "import inspect\nframe = inspect.currentframe()",
+    "inspected in a stack": "import inspect\nframe = inspect.stack()[0].frame",
+    "walked": "import traceback\nframe = next(traceback.walk_stack(None))[0]",
+    "of all threads": "frame = list(sys._current_frames().values())[0]",
+    "by the garbage collector": "import gc, types\n"
+    "frame = [x for x in gc.get_objects() if isinstance(x, types.FrameType)][-1]",
+    "in a text": "space = {'sys': sys}\nexec('frame = sys._getframe()', space)\n"
+    "frame = space['frame']",
+    "in a text that says it is of the library": "import os.path, enum\nspace = {'sys': sys}\n"
+    "exec(compile('frame = sys._getframe()', enum.__file__, 'exec'), space)\n"
+    "frame = space['frame']",
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_who_looks_for_the_frames_of_the_judge_is_told_before_a_verdict_can_be_forged(
+    way: str, tmp_path: Path
+) -> None:
+    text = "import json, os, sys\n" + body(WAYS[way] + FORGE)
+    [result] = graded(handed_in(tmp_path, text)).results
+    assert (result.outcome, "not its own" in result.said) == ("tampered", True), result.said
+
+
+def test_a_function_that_writes_is_not_changed_on_the_way_to_the_parent(tmp_path: Path) -> None:
+    text = "import os\nreal = os.write\n" + body(
+        "os.write = lambda fd, data: real(fd, data.replace(b'failed', b'passed')"
+        ".replace(b'tampered', b'passed')) and len(data)"
+    )
+    [result] = graded(handed_in(tmp_path, text)).results
+    assert (result.outcome, result.said) == ("tampered", "the code under test has changed os.write")
+
+
+def test_code_that_prints_a_traceback_or_makes_a_class_has_done_no_wrong(tmp_path: Path) -> None:
+    text = "import collections, dataclasses, enum, logging, traceback, typing, warnings\n" + body(
+        "try: 1 / 0\nexcept Exception: traceback.print_exc()\n"
+        "traceback.format_stack()\nlogging.warning('so')\nwarnings.warn('so', stacklevel=1)\n"
+        "P = collections.namedtuple('P', 'x')\nE = enum.Enum('E', 'A')\n"
+        "Q = typing.NamedTuple('Q', [('x', int)])\nD = dataclasses.make_dataclass('D', ['x'])\n"
+        "return tuple(dict(role=m.role, content=m.content) for m in ())"
+    )
+    [result] = graded(handed_in(tmp_path, text)).results
+    assert result.outcome == "failed", result.said
+
+
 @pytest.mark.parametrize("lesson", [lesson.short for lesson in read_lessons()])
 def test_the_reference_passes_in_the_box(lesson: str, tmp_path: Path) -> None:
     [one] = lessons([lesson])

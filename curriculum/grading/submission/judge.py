@@ -7,8 +7,9 @@ the grader no longer grades. Each line to the parent carries a word that the par
 pipe before any submitted code was loaded; an exit without that line is no pass. Hidden tests come
 through the same pipe, and are in no file.
 
-A limit that no check in one process can lift: code that searches our memory on purpose may find
-that word. So what is suspicious in the source is told to the instructor, too.
+Code that searches our memory may find that word, so an audit hook tells the parent at once of who
+looks for frames or objects. That is a fence and no wall: what is suspicious in the source is told
+to the instructor, too.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from curriculum.grading.cli.runner import Outcome
+from curriculum.grading.submission.watch import watch
 
 MEMORY, FILE, FILES, PROCESSES, CPU_SECONDS = 1 << 30, 16 << 20, 256, 64, 300
 LIMITS = {
@@ -36,7 +38,18 @@ LIMITS = {
     resource.RLIMIT_CPU: CPU_SECONDS,
     resource.RLIMIT_CORE: 0,
 }
-SEALED = ("curriculum.", "unittest", "hidden_tests", "builtins", "random", "json", "re", "ast")
+SEALED = (
+    "curriculum.",
+    "unittest",
+    "hidden_tests",
+    "builtins",
+    "random",
+    "json",
+    "re",
+    "ast",
+    "os",
+    "posix",
+)
 HIDDEN = "hidden_tests"
 # What Python and unittest themselves change while a test is run.
 PASSING = (
@@ -170,6 +183,12 @@ def main() -> None:
     sys.meta_path.remove(hidden)
     del hidden
     seals.append(Seal())
+
+    def looked(what: str) -> None:
+        said = f"the code under test has looked for what is not its own: {what}"
+        _tell(int(fd), {"word": word, "test": "", "outcome": "tampered", "said": said})
+
+    watch(looked)
     for name in names:
         _tell(int(fd), {"word": word, "test": name, "outcome": "began"})
         outcome, said = judge(name, seals, modules[name])
@@ -177,7 +196,7 @@ def main() -> None:
     os._exit(0)  # threads that were left behind cannot keep us
 
 
-def _tell(fd: int, line: dict[str, str]) -> None:
-    data = json.dumps(line).encode() + b"\n"
+def _tell(fd: int, line: dict[str, str], write: Any = os.write, dumps: Any = json.dumps) -> None:
+    data = dumps(line).encode() + b"\n"  # with functions that nobody has put in between
     while data:
-        data = data[os.write(fd, data) :]
+        data = data[write(fd, data) :]
