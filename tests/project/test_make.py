@@ -199,11 +199,20 @@ def test_packages_that_cannot_be_installed_are_one_line(checkout: Checkout) -> N
     }
     run = checkout.make("test", **unreachable)
     note, *_ = run.stderr.splitlines(True)
-    assert note == "set-up: installing requirements.lock into .venv (once; about a minute)\n"
+    assert note == "set-up: installing requirements.lock into .venv (once; one to five minutes)\n"
     run.stderr = run.stderr.removeprefix(note)
-    assert_one_line(run, "pip could not install requirements.lock")
+    assert_one_line(run, "pip could not install requirements.lock: No matching distribution")
     assert not (checkout.root / ".venv" / ".locked").exists()
     assert_demo(checkout.make("demo"))
+
+
+def test_what_pip_says_is_in_the_one_line(checkout: Checkout) -> None:
+    (checkout.root / "requirements.lock").write_text("--no-index\nsome-package==1.0\n")
+    run = checkout.make("locked")
+    run.stderr = "".join(run.stderr.splitlines(True)[1:])
+    assert_one_line(
+        run, "pip could not install requirements.lock: No matching distribution found for some-"
+    )
 
 
 def test_clean_removes_whatever_git_does_not_want(checkout: Checkout) -> None:
