@@ -73,7 +73,7 @@ class Chat:
                 )
                 for line in recovery_lines(store):
                     screen.say(line)
-                self._banner(store, instructions.notices)
+                self._banner(store, instructions.notices, resume is not None)
                 for message in store.replay.messages:
                     if message.role == "user":
                         self._terminal.remember(message.content)
@@ -106,11 +106,13 @@ class Chat:
                 self._view.show(talk.masked(event))
         self._shown = talk.recorder.count
 
-    def _banner(self, store: SessionStore, notices: tuple[str, ...]) -> None:
+    def _banner(self, store: SessionStore, notices: tuple[str, ...], resumed: bool) -> None:
         settings, say = self._settings, self._screen.say
         where = "a scripted endpoint" if settings.demo else settings.endpoint.base_url
         say(f"mino {__version__}, model {one_line(settings.model)} at {one_line(where)}", "bold")
-        say(f"Session {store.session_id}; /help shows what you can type.")
+        turns = store.replay.turns
+        count = f"; resumed with {turns} earlier turn{'' if turns == 1 else 's'}" if resumed else ""
+        say(f"Session {store.session_id}{count}; /help shows what you can type.")
         for notice in notices:
             say(notice)
 

@@ -34,6 +34,20 @@ def test_the_commands_of_the_chat(desk: Desk) -> None:
     assert len(server.requests) == 1
 
 
+def test_a_resumed_session_says_so_and_how_many_turns_it_had(desk: Desk) -> None:
+    with script(says("One."), says("Two.")) as server:
+        with desk.person(server) as person:
+            assert "resumed" not in person.see("shows what you can type.")
+            for said, answer in (("first", "One."), ("second", "Two.")):
+                person.say(said)
+                person.see(f"Assistant> {answer}")
+            person.say("/quit")
+            assert person.leave() == 0
+        with desk.person(server, "--resume", desk.sessions[0].stem) as person:
+            person.see("\nYou>", last=True)
+            assert "resumedwith2earlierturns;" in squeezed(person.text())
+
+
 def test_a_line_with_a_slash_further_down_is_no_command(desk: Desk) -> None:
     with script(says("Hello.")) as server, desk.person(server) as person:
         person.see("\nYou>", last=True)
