@@ -14,6 +14,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from multiprocessing.connection import wait as wait_for
@@ -178,12 +179,15 @@ class Dask:
                 else:
                     yield task, Fault(task.run_id, f"{type(broken).__name__}: {broken}")
                 future.release()
-        except CancelledError:
+        except (CancelledError, OSError, RuntimeError, TimeoutError):
+            if client.status == "running":
+                raise
             raise ExperimentError(
                 f"--dask {self._address}: the scheduler was lost; run it again to go on", 69
             ) from None
         finally:
-            client.close()
+            with suppress(OSError, RuntimeError, TimeoutError):  # nobody may be there to hear it
+                client.close()
             if cluster:
                 cluster.close()
 
