@@ -36,6 +36,8 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """The navigation: the start, the lessons in order, the chapters, and all other text."""
     logging.getLogger("jieba").setLevel(logging.WARNING)
     places, held = files_of(config.theme["language"])
+    if places.language == "zh":  # the theme would mark every 会 for 会话
+        config.theme["features"].remove("search.highlight")
     start, first, second, third = (
         pair[LANGUAGES.index(places.language)] for pair in (HOME, LESSONS, CHAPTERS, REFERENCE)
     )
@@ -60,7 +62,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         else:
             made = File.generated(config, uri, content=code_page(path, places.root))
         files.append(made)
-    for uri, content in players.pages().items():
+    for uri, content in players.pages(places).items():
         files.append(File.generated(config, uri, content=content))
     return files
 

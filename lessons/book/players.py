@@ -9,7 +9,9 @@ from pathlib import Path
 
 from curriculum.trace.engines import make_engine
 from curriculum.trace.viewer.build import write_page
+from lessons.book.places import Places
 from tests.golden import GOLDEN
+from tests.prose.page import Page
 
 # What the book says around the player: (English, Chinese).
 TITLE = ("The trace of this lesson's demo, event by event", "本课示例的 trace，逐个事件")
@@ -20,9 +22,12 @@ CAPTION = (
 ALONE = ("Open the player alone", "单独打开播放器")
 
 
-def pages() -> dict[str, str]:
-    """The page of each golden trace, by its URI in the site."""
-    return {f"players/{trace.stem}.html": page(trace) for trace in sorted(GOLDEN.glob("*.jsonl"))}
+def pages(places: Places) -> dict[str, str]:
+    """The page of each lesson's golden trace, by its URI in the site; it links to the lesson."""
+    return {
+        f"players/{lesson.stem}.html": _with_way_back(page(GOLDEN / f"{lesson.stem}.jsonl"), lesson)
+        for lesson in places.lessons
+    }
 
 
 def page(trace: Path) -> str:
@@ -42,3 +47,12 @@ def figure(lesson: str, language: str) -> str:
 <figcaption>{caption} <a href="{address}" target="_blank">{alone}</a></figcaption>
 </figure>
 """
+
+
+def _with_way_back(player: str, lesson: Path) -> str:
+    """The same page with a link to the lesson in its header, which a frame does not show."""
+    before, header, after = player.partition("<header>\n")
+    if not header:
+        raise ValueError("the player's page has no header for the link to the lesson")
+    title = html.escape(Page.read(lesson).headings[0].text)
+    return f'{before}{header}  <a href="../{lesson.stem}.html">← {title}</a>\n{after}'

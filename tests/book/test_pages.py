@@ -69,11 +69,30 @@ def test_the_search_finds_a_page_by_a_word(
 ) -> None:
     page = open_page(f"{language}/index.html", from_disk)
     page.get_by_role("textbox").click()
-    page.keyboard.insert_text(words)
-    page.keyboard.press("Shift")  # what a reader's typing ends with, and insert_text lacks
+    page.keyboard.insert_text(words)  # as pasted with the mouse: no key is pressed
     result = page.locator(".md-search-result__article h1", has_text=found)
     result.click()
     expect(page.locator("article h1")).to_contain_text(found)
+    assert ("?h=" in page.url) is (language == "en")  # in Chinese it would mark every 恢 and 复
+
+
+def test_a_table_of_a_phone_scrolls_in_its_box_and_breaks_no_name(open_page: Opened) -> None:
+    page = open_page("en/index.html", **PHONE)
+    box = page.locator(".md-typeset__scrollwrap").first
+    assert box.evaluate("e => e.scrollWidth > e.clientWidth")
+    assert "gradient" in box.evaluate("e => getComputedStyle(e).backgroundImage")
+    assert box.locator("table").evaluate("e => getComputedStyle(e).backgroundColor").endswith(" 0)")
+    names = box.locator("td code").evaluate_all("all => all.map(e => e.getClientRects().length)")
+    assert set(names) == {1}
+    assert width(page) <= 390
+
+
+def test_the_sign_of_a_link_to_a_heading_takes_no_line(open_page: Opened) -> None:
+    page = open_page("en/s05_sessions.html", **PHONE)
+    height = "() => document.querySelector('article h1').offsetHeight"
+    with_sign = page.evaluate(height)
+    page.evaluate("document.querySelector('article h1 .headerlink').remove()")
+    assert page.evaluate(height) == with_sign
 
 
 def test_a_copy_button_takes_the_commands_and_leaves_what_they_print(open_page: Opened) -> None:

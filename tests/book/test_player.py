@@ -8,6 +8,17 @@ from playwright.sync_api import FrameLocator, Page, expect
 from tests.book.conftest import PHONE, Opened
 from tests.golden import GOLDEN, lessons_with_demo
 
+# The player's policy lets no test wait in it for an expression; a function may wait by itself.
+FITS = """() => new Promise((done) => {
+  const since = performance.now();
+  const look = () => {
+    const height = Math.ceil(document.documentElement.getBoundingClientRect().height);
+    if (height === innerHeight || performance.now() - since > 10_000) done(height === innerHeight);
+    else setTimeout(look, 20);
+  };
+  look();
+})"""
+
 
 def player(page: Page) -> FrameLocator:
     page.locator(".player iframe").scroll_into_view_if_needed()
@@ -53,22 +64,49 @@ def test_the_chinese_book_has_a_chinese_player(open_page: Opened, from_disk: boo
     expect(inside.locator("#where")).to_contain_text("事件 2/")
 
 
+@pytest.mark.parametrize("from_disk", [False, True], ids=["server", "disk"])
 @pytest.mark.parametrize(
     "look",
     [{}, {"viewport": {"width": 1680, "height": 1000}}, PHONE],
     ids=["desk", "wide", "phone"],
 )
-def test_the_frame_shows_the_player_whole(open_page: Opened, look: dict[str, object]) -> None:
-    page = open_page("en/s12_mino.html", **look)
+def test_the_frame_is_as_high_as_the_player(
+    open_page: Opened, look: dict[str, object], from_disk: bool
+) -> None:
+    page = open_page("en/s12_mino.html", from_disk, **look)
+    inside = player(page)
+    expect(inside.locator("#where")).to_contain_text("event 1")
+    frame = page.frames[1]
+    assert frame.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert frame.evaluate(FITS)
+    inside.get_by_label("Last event").click()
+    expect(inside.locator(".messages .note")).not_to_be_empty()
+    assert frame.evaluate(FITS)
+    page.set_viewport_size({"width": 500, "height": 800})
+    assert frame.evaluate(FITS)
+    inside.locator("#filters summary").click()
+    expect(inside.locator("#types")).to_be_visible()
+    assert frame.evaluate(FITS)
+
+
+@pytest.mark.parametrize("look", [{}, PHONE], ids=["desk", "phone"])
+def test_the_room_kept_for_a_player_is_about_its_height(
+    open_page: Opened, look: dict[str, object]
+) -> None:
+    page = open_page("en/s01_agent_loop.html", **look)
+    kept = page.evaluate("document.querySelector('.player iframe').offsetHeight")
     expect(player(page).locator("#where")).to_contain_text("event 1")
-    inside = page.frames[1]
-    assert inside.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    assert inside.evaluate("document.documentElement.scrollHeight <= innerHeight")
+    page.wait_for_function("document.querySelector('.player iframe').style.height")
+    assert abs(page.evaluate("document.querySelector('.player iframe').offsetHeight") - kept) < 40
 
 
-def test_the_player_opens_alone_with_its_own_choices(open_page: Opened) -> None:
+def test_the_player_opens_alone_with_its_own_choices_and_a_way_back(open_page: Opened) -> None:
     page = open_page("en/s01_agent_loop.html")
     with page.expect_popup() as opened:
         page.get_by_role("link", name="Open the player alone").click()
-    expect(opened.value.locator("#theme")).to_be_visible()
-    expect(opened.value.locator("#where")).to_contain_text("event 1 of 5")
+    alone = opened.value
+    expect(alone.locator("#theme")).to_be_visible()
+    expect(alone.locator("#where")).to_contain_text("event 1 of 5")
+    expect(alone.locator("h1")).to_have_text("Trace: s01_agent_loop.jsonl")
+    alone.get_by_role("link", name="s01 · The agent loop").click()
+    alone.wait_for_url("**/en/s01_agent_loop.html")

@@ -61,6 +61,7 @@ function show() {
 function showAll() {
   relabel(document);
   document.title = `${traces.map((trace) => trace.name).join(" | ")} · ${say("title")}`;
+  byId("shown").textContent = traces.map((trace) => trace.name.split("/").at(-1)).join(" | ");
   for (const side of sides) {
     side.title();
     side.list.render();
@@ -249,6 +250,11 @@ function askedTheme() {
 // In a frame, language and theme are those of the page around it.
 const isFramed = window.top !== window;
 document.documentElement.classList.toggle("framed", isFramed);
+if (isFramed) {
+  const root = document.documentElement;
+  const tell = () => parent.postMessage({ playerHeight: Math.ceil(root.getBoundingClientRect().height) }, "*");
+  new ResizeObserver(tell).observe(root);
+}
 chosen.lang = readAddress().get("lang") ?? "";
 byId("language").value = speak(chosen.lang || navigator.language);
 chooseTheme(askedTheme());

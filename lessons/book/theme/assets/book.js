@@ -20,6 +20,17 @@ for (const frame of players) {
 new MutationObserver(dress).observe(document.body, { attributeFilter: ["data-md-color-scheme"] });
 dress();
 
+// A player says how high it is: the page cannot look into a frame that comes from a disk (file:).
+addEventListener("message", ({ source, data }) => {
+  const frame = players.find((each) => each.contentWindow === source);
+  if (!frame || !Number.isFinite(data?.playerHeight)) return;
+  frame.style.height = `${data.playerHeight + frame.offsetHeight - frame.clientHeight}px`;
+});
+
+// The theme's search waits for a key, and what is pasted with the mouse comes without one.
+const query = document.querySelector(".md-search__input");
+query.addEventListener("input", () => query.dispatchEvent(new Event("keyup")));
+
 // The theme opens menu and search of a phone with labels, which keys do not reach. (It takes Enter.)
 const named = { __drawer: ".md-nav--primary", __search: ".md-search__input" };
 for (const [toggle, what] of Object.entries(named)) {
