@@ -19,7 +19,7 @@ from curriculum.mino.config import Settings
 from curriculum.mino.exits import INTERRUPTED, NO_SESSION, NO_TRACE, OK, SIGNALLED
 from curriculum.mino.instructions import load_instructions
 from curriculum.mino.question import Asker, field_lines, one_line, tool_line
-from curriculum.mino.recovered import recovery_lines
+from curriculum.mino.recovered import earlier_turns, recovery_lines
 from curriculum.mino.screen import Screen, make_console
 from curriculum.mino.signals import Signals, TurnToken
 from curriculum.mino.terminal import Terminal
@@ -73,7 +73,8 @@ class Chat:
                 )
                 for line in recovery_lines(store):
                     screen.say(line)
-                self._banner(store, instructions.notices, resume is not None)
+                earlier = "" if resume is None else earlier_turns(store)
+                self._banner(store, instructions.notices, earlier)
                 for message in store.replay.messages:
                     if message.role == "user":
                         self._terminal.remember(message.content)
@@ -106,13 +107,11 @@ class Chat:
                 self._view.show(talk.masked(event))
         self._shown = talk.recorder.count
 
-    def _banner(self, store: SessionStore, notices: tuple[str, ...], resumed: bool) -> None:
+    def _banner(self, store: SessionStore, notices: tuple[str, ...], earlier: str) -> None:
         settings, say = self._settings, self._screen.say
         where = "a scripted endpoint" if settings.demo else settings.endpoint.base_url
         say(f"mino {__version__}, model {one_line(settings.model)} at {one_line(where)}", "bold")
-        turns = store.replay.turns
-        count = f"; resumed with {turns} earlier turn{'' if turns == 1 else 's'}" if resumed else ""
-        say(f"Session {store.session_id}{count}; /help shows what you can type.")
+        say(f"Session {store.session_id}{earlier}; /help shows what you can type.")
         for notice in notices:
             say(notice)
 

@@ -28,6 +28,12 @@ def recovery_lines(store: SessionStore) -> list[str]:
     return lines
 
 
+def earlier_turns(store: SessionStore) -> str:
+    """Behind the name of a resumed session: how many turns of it the model is told of."""
+    turns = store.replay.turns
+    return f"; resumed with {turns} earlier turn{'' if turns == 1 else 's'}"
+
+
 def open_lines(home: str) -> list[str]:
     """A line if other users can get into mino's folder; it is for its owner to close it."""
     try:
