@@ -161,7 +161,9 @@ class Dask:
             raise ExperimentError(
                 f"--dask {self._address}: no scheduler answers ({fault}); start one", 69
             ) from None
-        logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # told below
+        for name in logging.root.manager.loggerDict:
+            if name.startswith("distributed"):
+                logging.getLogger(name).setLevel(logging.CRITICAL)  # told below
         try:
             call = partial(attempt, is_recorded=is_recorded)
             futures = [
