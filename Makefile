@@ -8,7 +8,7 @@ help: ## Show this list
 venv:
 	@sh .ci/setup venv
 
-locked: ## Install the locked packages into .venv (once; about a minute)
+locked: ## Install the locked packages into .venv (once; one to five minutes)
 	@sh .ci/setup locked
 
 demo: venv ## Run the first lesson's demo
