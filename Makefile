@@ -16,7 +16,7 @@ demo: venv ## Run the first lesson's demo
 
 test: locked ## Run both suites: the learner's and the project's
 	@$(PY) -m unittest discover -s curriculum/tests
-	@$(PY) -m pytest
+	@$(PY) -m pytest -n auto
 
 class: locked ## Grade 200 generated submissions, many of them hostile
 	@CLASS_SIZE=200 $(PY) -m pytest tests/grading_tool/test_class.py
