@@ -7,10 +7,9 @@ no such session or it cannot be read, 74 a fault while writing the output, 75 th
 from __future__ import annotations
 
 import argparse
-import contextlib
 import os
 import sys
-from typing import NoReturn
+from typing import NoReturn, TextIO
 
 from curriculum.core.errors import TraceError
 from curriculum.sessions.errors import (
@@ -117,8 +116,10 @@ def _tell_torn(session: SessionFile) -> None:
 def _tell(line: str) -> None:
     """A line on standard error. What cannot be said there is dropped: the exit code stays right."""
     if sys.stderr:  # else it would be said on standard output
-        with contextlib.suppress(OSError):
+        try:
             print(line, file=sys.stderr, flush=True)
+        except OSError:
+            _discard(sys.stderr)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -140,10 +141,10 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        _discard_output()
+        _discard(sys.stdout)
         return CLOSED_PIPE
     except OSError as fault:
-        _discard_output()
+        _discard(sys.stdout)
         return _complain(fault.strerror or str(fault), IO_FAULT)
     return 0
 
@@ -161,9 +162,9 @@ def _complain(message: str, exit_code: int) -> int:
     return exit_code
 
 
-def _discard_output() -> None:
-    """Python flushes stdout once more on its way out; give it somewhere that takes the bytes."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def _discard(stream: TextIO) -> None:
+    """Python flushes it once more on its way out; give it somewhere that takes the bytes."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 if __name__ == "__main__":
