@@ -169,7 +169,7 @@ class RefusesDots(s03.ReadFile):
 
 
 class ComparesNames(s03.ReadFile):
-    """/work/inside-too begins with /work/inside."""
+    """folder/inside-too begins with folder/inside."""
 
     def _read(self, path: str) -> bytes:
         real = os.path.realpath(os.path.join(self._directory, path))
