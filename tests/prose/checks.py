@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import textwrap
@@ -27,13 +28,17 @@ class QuoteError(Exception):
 
 
 def region(root: Path, reference: str) -> tuple[str, ...]:
-    """The lines between `# region: NAME` and its `# endregion`, dedented; regions may nest."""
+    """The lines between `# region: NAME` and its `# endregion`, dedented; regions may nest.
+
+    Without such a region, those of the function or class of that name, such as `Box.second`.
+    """
     name, _, wanted = reference.partition("#")
     if not (root / name).is_file():
         raise QuoteError(f"there is no file {name}")
+    lines = (root / name).read_text("utf-8").splitlines()
     taken: list[str] = []
     depth = 0  # of regions open since the wanted one; 0 outside it
-    for line in (root / name).read_text("utf-8").splitlines():
+    for line in lines:
         mark = line.strip()
         if mark.startswith("# region: "):
             if depth or mark == f"# region: {wanted}":
@@ -44,11 +49,27 @@ def region(root: Path, reference: str) -> tuple[str, ...]:
                 break
         elif depth:
             taken.append(line)
+    taken = taken or _definition(lines, wanted)
     if not taken:
-        raise QuoteError(f"{name} has no region {wanted!r}")
+        raise QuoteError(f"{name} has no region, function or class {wanted!r}")
     # Where the marks of an inner region stood, two blank lines may meet.
     text = re.sub(r"\n{3,}(?= )", "\n\n", "\n".join(taken))
     return tuple(textwrap.dedent(text).strip("\n").split("\n"))
+
+
+def _definition(lines: Sequence[str], wanted: str) -> list[str]:
+    """The lines of a function or class, decorators included, named by its dotted path, if any."""
+    body = ast.parse("\n".join(lines)).body
+    taken: list[str] = []
+    for part in wanted.split("."):
+        kinds = (ast.FunctionDef, ast.ClassDef)
+        found = next((node for node in body if isinstance(node, kinds) and node.name == part), None)
+        if found is None:
+            return []
+        first = min(node.lineno for node in (found, *found.decorator_list))
+        body, taken = found.body, list(lines[first - 1 : found.end_lineno])
+    marks = ("# region: ", "# endregion")
+    return [line for line in taken if not line.strip().startswith(marks)]
 
 
 def stale_quotes(page: Page, root: Path) -> Iterator[str]:

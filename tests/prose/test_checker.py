@@ -10,6 +10,7 @@ import pytest
 from tests.golden import ROOT
 from tests.prose import checks
 from tests.prose.page import Fence, Page
+from tests.prose.reading import minutes
 from tests.prose.shell import Shell, commands_of, handed_out, matches
 
 SOURCE = """\
@@ -229,11 +230,29 @@ def test_a_region_is_dedented_and_holds_inner_regions_without_their_marks(root: 
 
 
 @pytest.mark.parametrize(
+    ("name", "lines"),
+    [
+        ("Box.third", ("def third(self):", "    return 3")),
+        ("lid", ("@cache", "def lid():", "    return 4")),
+        ("Lid", ("class Lid:", "    pass")),
+    ],
+)
+def test_what_is_no_region_may_be_a_function_or_a_class(
+    root: Path, name: str, lines: tuple[str, ...]
+) -> None:
+    tail = "\n@cache\ndef lid():\n    # region: x\n    return 4\n    # endregion\n"
+    (root / "box.py").write_text(SOURCE + tail + "\nclass Lid:\n    pass\n")
+    assert checks.region(root, f"box.py#{name}") == lines
+    with pytest.raises(checks.QuoteError, match="no region, function or class"):
+        checks.region(root, "box.py#Lid.third")
+
+
+@pytest.mark.parametrize(
     ("old", "new", "problem"),
     [
         ("return 2", "return 3", "not what box.py#inner says"),
         ("    return 2\n", "", "not what box.py#inner says"),
-        ("box.py#inner", "box.py#gone", "box.py has no region 'gone'"),
+        ("box.py#inner", "box.py#gone", "box.py has no region, function or class 'gone'"),
         ("box.py#inner", "gone.py#inner", "there is no file gone.py"),
         ("<!-- quote: box.py#inner -->\n", "", "quotes no file"),
         ("-->\n", "-->\nA sentence between.\n", "quotes no file"),
@@ -388,3 +407,35 @@ def test_languages_that_differ_are_found(root: Path, old: str, new: str, part: s
     assert old in CHINESE
     [found] = checks.differences(english, page(root, CHINESE.replace(old, new), "chinese.md"))
     assert f"differ in their {part}" in found
+
+
+# Reading time
+
+
+def test_words_of_text_and_tables_take_their_time_and_marks_none(root: Path) -> None:
+    words = "word " * 100 + "\n\n| a [link](to/a/long/path.md) | " + "b " * 136 + "|\n|---|---|\n"
+    unseen = "<!-- a comment -->\n\n![a picture that is told](to.svg)\n\n<a id='x'></a>\n"
+    assert minutes(page(root, words + unseen)) == (pytest.approx(1), 0)
+
+
+def test_characters_are_counted_one_by_one_and_the_words_among_them_too(root: Path) -> None:
+    assert minutes(page(root, "模型说 `stop`，"))[0] == pytest.approx(3 / 300 + 1 / 238)
+
+
+def test_code_is_read_at_half_the_pace_of_text(root: Path) -> None:
+    block = "```python\nself.box = first(1)\n```\n"
+    shown = minutes(page(root, block))[0]
+    quoted = minutes(page(root, "<!-- quote: box.py#inner -->\n" + block))[0]
+    assert (shown, quoted) == (pytest.approx(4 / 238), pytest.approx(4 / 119))
+
+
+def test_what_is_folded_takes_no_time(root: Path) -> None:
+    folded = "<details><summary>Answer</summary>\n\nwords\n\n```\nwords\n```\n\n</details>\n"
+    assert minutes(page(root, folded)) == (0, 0)
+
+
+@pytest.mark.parametrize(("deep", "heading"), [("Deep dive", 2 / 238), ("深入", 2 / 300)])
+def test_the_deep_dive_is_told_apart(root: Path, deep: str, heading: float) -> None:
+    text = f"one\n\n## {deep}\n\ntwo\n\n### three\n\n```\nfour\n```\n\n## five\n\nsix\n"
+    taken = (pytest.approx(3 / 238), pytest.approx(heading + 3 / 238))
+    assert minutes(page(root, text)) == taken
