@@ -18,6 +18,14 @@ from tests.mino.person import ROOT, Person
 
 KEY = "sk-planted-5e1f0c2b7a"
 GO_VERSION = "go version go1.27.1 linux/amd64"
+# mino on a clock that is 40 seconds ahead as soon as there is a file `late` in the project.
+LATE = """
+import os, sys, time
+real = time.monotonic_ns
+time.monotonic_ns = lambda: real() + (40 * 10**9 if os.path.exists("late") else 0)
+from curriculum.mino.__main__ import main
+sys.exit(main())
+"""
 
 
 class Desk:
@@ -46,6 +54,11 @@ class Desk:
         reached = {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": KEY, "OPENAI_MODEL": "m"}
         return {**self.environment, **reached, **more}
 
+    def at_late(self, server: ScriptedEndpoint) -> dict[str, str]:
+        """The same for the module `late`, which is mino on a clock that the test sets."""
+        (self.bin / "late.py").write_text(LATE)
+        return self.at(server, PYTHONPATH=f"{ROOT}:{self.bin}")
+
     def person(self, server: ScriptedEndpoint | None, *arguments: str, **more: Any) -> Person:
         """A person before mino, with that endpoint or with `--demo`."""
         environment = self.at(server) if server else self.environment
@@ -54,13 +67,17 @@ class Desk:
         return Person(given, environment, more.pop("cwd", self.project), **more)
 
     def run(
-        self, *arguments: str, env: Mapping[str, str] | None = None, **more: Any
+        self,
+        *arguments: str,
+        env: Mapping[str, str] | None = None,
+        module: str = "curriculum.mino",
+        **more: Any,
     ) -> subprocess.CompletedProcess[str]:
         """`mino ARGUMENTS` without a terminal."""
         more.setdefault("stdin", subprocess.DEVNULL)
         more.setdefault("cwd", self.project)
         ran = subprocess.run(
-            [sys.executable, "-m", "curriculum.mino", *arguments],
+            [sys.executable, "-m", module, *arguments],
             env=dict(env if env is not None else self.environment),
             capture_output=True,
             text=True,

@@ -15,8 +15,9 @@ import pytest
 from curriculum.core.trace import to_json
 from curriculum.mino.config import ConfigError, read_settings
 from curriculum.mino.limits import in_dollars
+from curriculum.providers.scripted_endpoint import ScriptedEndpoint
 from tests.mino.desk import KEY, Desk, calls, outputs, says, script
-from tests.mino.person import QUESTION, squeezed
+from tests.mino.person import QUESTION, Person, squeezed
 from tests.mino.test_run import validate
 from tests.mino.test_settings import URL, sources
 
@@ -67,30 +68,40 @@ def test_a_turn_that_takes_too_long_is_ended_and_said(desk: Desk, trace: Path) -
 
 
 def test_a_command_is_stopped_when_the_time_is_up(desk: Desk, trace: Path) -> None:
-    with script(calls("sleep 600")) as server:
-        arguments = ("--deadline", "4", "--trace", str(trace), "--allow-rule", "bash:sleep 600")
-        ran = desk.run("run", "go", *arguments, env=desk.at(server))
+    command = "touch late; sleep 600"
+    with script(calls(command)) as server:
+        arguments = ("--deadline", "30", "--trace", str(trace), "--allow-rule", f"bash:{command}")
+        ran = desk.run("run", "go", *arguments, env=desk.at_late(server), module="late")
     assert ran.returncode == 1
     (result,) = payloads(trace, "tool.result")
     assert (result["status"], result["reason"]) == ("failed", "cancelled")
 
 
+def late(desk: Desk, server: ScriptedEndpoint, trace: Path) -> Person:
+    """A person before mino whose turns have 30 seconds, which pass when a file `late` is there."""
+    arguments = ["--deadline", "30", "--trace", str(trace)]
+    return Person(arguments, desk.at_late(server), desk.project, module="late")
+
+
 def test_a_wait_between_attempts_ends_with_the_time(desk: Desk, trace: Path) -> None:
     busy = {"status": 503, "headers": {"retry-after": "15"}, "send": []}
-    with script(busy) as server:
-        arguments = ("--deadline", "4", "--trace", str(trace))
-        ran = desk.run("run", "go", *arguments, env=desk.at(server))
+    with script(busy) as server, late(desk, server, trace) as person:
+        person.say("go")
+        person.see("[Trying again in 15.")
+        (desk.project / "late").touch()
+        person.see("[Turn cancelled: the turn took longer than 30 s]")
+        person.say("/quit")
+        assert person.leave() == 0
         assert len(server.requests) == 1
-    assert ran.returncode == 1
-    assert "[Turn cancelled: the turn took longer than 4 s]" in ran.stderr
     assert len(payloads(trace, "retry.wait")) == 1
 
 
 def test_each_turn_has_its_own_time(desk: Desk, trace: Path) -> None:
-    arguments = ("--deadline", "4", "--trace", str(trace))
-    with script(HOLD, says("Second.")) as server, desk.person(server, *arguments) as person:
+    with script(HOLD, says("Second.")) as server, late(desk, server, trace) as person:
         person.say("first")
-        person.see("[Turn cancelled: the turn took longer than 4 s]")
+        person.see("Assistant> Half")
+        (desk.project / "late").touch()
+        person.see("[Turn cancelled: the turn took longer than 30 s]")
         person.say("second")
         person.see("Assistant> Second.")
         person.say("/quit")
@@ -124,13 +135,14 @@ def test_ctrl_c_after_a_deadline_does_not_leave(desk: Desk) -> None:
 def test_a_question_ends_with_the_time_and_what_was_half_typed_is_gone(
     desk: Desk, trace: Path
 ) -> None:
-    arguments = ("--deadline", "5", "--trace", str(trace))
     exchanges = (calls("touch ran"), says("Second."))
-    with script(*exchanges) as server, desk.person(server, *arguments) as person:
+    with script(*exchanges) as server, late(desk, server, trace) as person:
         person.say("first")
         person.asked()
         person.type("ye")
-        person.see("[Turn cancelled: the turn took longer than 5 s]")
+        person.see(f"{QUESTION} ye")
+        (desk.project / "late").touch()
+        person.see("[Turn cancelled: the turn took longer than 30 s]")
         person.see("\nYou>", last=True)
         person.type("second\r")
         person.see("Assistant> Second.")
