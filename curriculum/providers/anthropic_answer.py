@@ -15,7 +15,7 @@ from curriculum.core.messages import ModelTurn, ToolCall, Usage
 from curriculum.providers.answer import ShownText, cut_off, join_halves, read_event
 from curriculum.providers.faults import Faults
 from curriculum.providers.sse import ServerSentEvent
-from curriculum.providers.wire import call_of, clean, dict_of, parse, text_of
+from curriculum.providers.wire import Kept, call_of, clean, dict_of, parse, text_of
 
 PROVIDER = "anthropic.messages"
 OURS = {
@@ -32,6 +32,12 @@ UNFINISHED = {
     "max_tokens": "it reached max_tokens; raise it or ask for less",
     "refusal": "the provider stopped it for its content; ask differently",
 }
+COUNTED = (
+    "input_tokens",
+    "cache_creation_input_tokens",
+    "cache_read_input_tokens",
+    "output_tokens",
+)
 PIECES = {
     "text_delta": "text",
     "thinking_delta": "thinking",
@@ -46,6 +52,7 @@ class AnthropicAnswer:
     def __init__(self, faults: Faults) -> None:
         self._faults = faults
         self._shown = ShownText()
+        self._kept = Kept()
         self._blocks: dict[int, dict[str, Any]] = {}
         self._pieces: dict[tuple[int, str], list[str]] = {}
         self._open: set[int] = set()
@@ -64,11 +71,11 @@ class AnthropicAnswer:
         if kind == "error" or (kind == "message" and data.get("error")):
             raise self._faults.of_error(data)
         if kind == "message_start":
-            self._usage |= dict_of(dict_of(data, "message"), "usage")
+            self._note_usage(dict_of(dict_of(data, "message"), "usage"))
         elif kind in ("content_block_start", "content_block_delta", "content_block_stop"):
             yield from self._block(kind, data)
         elif kind == "message_delta":
-            self._usage |= dict_of(data, "usage")
+            self._note_usage(dict_of(data, "usage"))
             self._note_finish(text_of(dict_of(data, "delta"), "stop_reason"))
         elif kind == "message_stop":
             self._complete()
@@ -86,6 +93,7 @@ class AnthropicAnswer:
             raise ProtocolError(f"{kind} for the block {index!r:.20}, which does not fit")
         if kind == "content_block_start":
             block = clean(dict_of(data, "content_block"))
+            self._kept.item(block, block.get("type") == "tool_use")
             self._blocks[index] = block
             self._open.add(index)
             self._gap = self._gap or (bool(self._shown.pieces) and block.get("type") != "text")
@@ -109,6 +117,9 @@ class AnthropicAnswer:
             yield from self._shown.add(gap + piece)
 
     # endregion
+
+    def _note_usage(self, usage: dict[str, Any]) -> None:
+        self._usage |= {name: usage[name] for name in COUNTED if name in usage}
 
     def _note_finish(self, reason: str) -> None:
         if reason == "model_context_window_exceeded":
@@ -172,8 +183,7 @@ def arguments_object(arguments: str) -> dict[str, Any]:
 
 def _usage(usage: dict[str, Any]) -> Usage | None:
     """All tokens that went in, cached ones included, and out."""
-    names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-    counts = [usage.get(name) or 0 for name in (*names, "output_tokens")]
+    counts = [usage.get(name) or 0 for name in COUNTED]
     if "input_tokens" not in usage or not all(type(n) is int and n >= 0 for n in counts):
         return None
     return Usage(sum(counts[:3]), counts[3])

@@ -25,7 +25,7 @@ from curriculum.providers.answer import (
 from curriculum.providers.endpoint import Endpoint
 from curriculum.providers.faults import Faults
 from curriculum.providers.sse import ServerSentEvent
-from curriculum.providers.wire import call_of, clean, dict_of, list_of, text_of, usage_of
+from curriculum.providers.wire import Kept, call_of, clean, dict_of, list_of, text_of, usage_of
 
 PROVIDER = "openai.chat"
 OPTIONAL = ("stream_options", "parallel_tool_calls", "max_completion_tokens")
@@ -129,6 +129,7 @@ class ChatAnswer:
     def __init__(self, faults: Faults) -> None:
         self._faults = faults
         self._shown = ShownText()
+        self._kept = Kept()
         self._calls: dict[int, dict[str, Any]] = {}
         self._arguments: dict[int, list[str]] = {}
         self._finish = ""
@@ -173,17 +174,23 @@ class ChatAnswer:
         if index is None:  # servers without an index send each call in one part, with its id
             index = len(self._calls) - (0 if part.get("id") or not self._calls else 1)
         function = dict_of(part, "function")
-        call = self._calls.setdefault(index, {"type": "function", "function": {}})
-        for name, field in part.items():
-            if name not in ("index", "function") and field is not None:
-                call.setdefault(name, clean(field))
-        for name, field in function.items():
-            if name != "arguments" and field is not None:
-                call["function"].setdefault(name, clean(field))
+        if index not in self._calls:
+            self._calls[index] = {"type": "function", "function": {}}
+            self._kept.item({}, is_call=True)
+        call = self._calls[index]
+        self._add_fields(call, part, ("index", "function"))
+        self._add_fields(call["function"], function, ("arguments",))
         arguments = function.get("arguments")
         if arguments is not None and not isinstance(arguments, str):
             raise ProtocolError("the arguments of a call are not text")
         self._arguments.setdefault(index, []).append(arguments or "")
+
+    def _add_fields(self, to: dict[str, Any], part: dict[str, Any], but: Collection[str]) -> None:
+        """What of the part is new; the first to say something is right."""
+        for name, field in part.items():
+            if name not in but and name not in to and field is not None:
+                self._kept.data(field)
+                to.setdefault(clean(name), clean(field))
 
     # endregion
 

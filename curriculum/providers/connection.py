@@ -19,12 +19,13 @@ from curriculum.core.errors import ModelError, ProtocolError, TransientModelErro
 from curriculum.core.seams import CancelToken
 from curriculum.providers.endpoint import Endpoint
 from curriculum.providers.faults import Faults
+from curriculum.providers.opening import TooLongOpeningError
 from curriculum.providers.sse import ServerSentEvent, read_events
 from curriculum.providers.transport import Transport
 from curriculum.providers.wire import parse
 
 MOST_ERROR_BYTES = 64 * 1024
-MALFORMED = (httpx.DecodingError, httpx.RemoteProtocolError, httpx.InvalidURL)
+MALFORMED = (httpcore.LocalProtocolError, httpx.RemoteProtocolError, httpx.InvalidURL)
 
 
 def post(
@@ -55,25 +56,37 @@ def post(
             if response.status_code != 200:
                 error_body = _beginning(response)
                 raise faults.of_status(response.status_code, response.headers, error_body)
+            if encoding := _encoding(response):
+                raise ProtocolError(
+                    f"the endpoint answered in the encoding '{faults.quote(encoding)}', though "
+                    "only identity was asked for; check the base URL and what lies between"
+                )
             kind = response.headers.get("content-type", "text/event-stream")
             if kind.partition(";")[0].strip().lower() != "text/event-stream":
                 raise _not_a_stream(kind, _beginning(response), faults)
-            yield from read_events(response.iter_bytes())
+            yield from read_events(response.iter_raw())
 
 
 def _beginning(response: httpx.Response) -> bytes:
-    """What there is of an answer that is not a stream, up to MOST_ERROR_BYTES."""
+    """What there is of an answer that is not a stream, up to MOST_ERROR_BYTES; b"" if packed."""
+    if _encoding(response):
+        return b""
     body = b""
     try:
-        for chunk in response.iter_bytes():
+        for chunk in response.iter_raw():
             body += chunk
             if len(body) > MOST_ERROR_BYTES:
                 break
     except (httpcore.TimeoutException, httpcore.NetworkError, httpcore.ProtocolError):
         pass  # the status already says what happened
-    except httpx.DecodingError:
-        pass
     return body[:MOST_ERROR_BYTES]
+
+
+def _encoding(response: httpx.Response) -> str:
+    """How the answer is packed, if it is: nothing is unpacked, for a little may become a lot."""
+    given = response.headers.get("content-encoding", "")
+    names = {name.strip().lower() for name in given.split(",")}
+    return given if names - {"", "identity"} else ""
 
 
 def _not_a_stream(kind: str, body: bytes, faults: Faults) -> ModelError | ProtocolError:
@@ -124,11 +137,13 @@ def _explained(endpoint: Endpoint, faults: Faults) -> Iterator[None]:
         raise TransientModelError(
             f"{host} broke the connection before the answer was complete: {said(fault)}; try again"
         ) from fault
+    except TooLongOpeningError as fault:
+        raise ModelError(f"{host} sent {fault}; check the base URL") from fault
     except UnicodeError as fault:
         raise ModelError(
             f"{host} is no name of a host: {said(fault)}; check the base URL"
         ) from fault
-    except (*MALFORMED, httpcore.LocalProtocolError) as fault:
+    except MALFORMED as fault:
         raise ModelError(
             f"the exchange with {host} failed: {said(fault)}; check the base URL"
         ) from fault

@@ -23,6 +23,7 @@ from typing import Any, TypeVar
 import httpcore
 
 from curriculum.core.seams import CancelToken
+from curriculum.providers.opening import Opening, OpeningStream
 
 T = TypeVar("T")
 Address = tuple[Any, ...]  # as getaddrinfo gives it
@@ -158,10 +159,10 @@ class Tls(httpcore.NetworkStream):
 
 
 class Backend(httpcore.NetworkBackend):
-    """Opens such connections."""
+    """Opens such connections, each within the bounds of `opening`."""
 
-    def __init__(self, cancel: CancelToken) -> None:
-        self._cancel = cancel
+    def __init__(self, cancel: CancelToken, opening: Opening) -> None:
+        self._cancel, self._opening = cancel, opening
 
     def connect_tcp(
         self, host: str, port: int, timeout: float | None = None, *_: Any, **given: Any
@@ -171,7 +172,8 @@ class Backend(httpcore.NetworkBackend):
             last: OSError | None = None
             for address in self._addresses(host, port, timeout):
                 try:
-                    return Connection(self._connect(address, timeout), self._cancel)
+                    connection = Connection(self._connect(address, timeout), self._cancel)
+                    return OpeningStream(connection, self._opening)
                 except OSError as fault:
                     last = fault
             raise last or OSError(f"{host} has no address")

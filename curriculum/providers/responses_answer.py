@@ -14,7 +14,7 @@ from curriculum.core.messages import ModelTurn, ToolCall
 from curriculum.providers.answer import ShownText, cut_off, read_event
 from curriculum.providers.faults import Faults
 from curriculum.providers.sse import ServerSentEvent
-from curriculum.providers.wire import call_of, clean, dict_of, list_of, text_of, usage_of
+from curriculum.providers.wire import Kept, call_of, clean, dict_of, list_of, text_of, usage_of
 
 PROVIDER = "openai.responses"
 TEXT = ("response.output_text.delta", "response.refusal.delta")
@@ -34,6 +34,7 @@ class ResponsesAnswer:
         self._faults = faults
         self._shown = ShownText()
         self._announced = 0
+        self._kept = Kept()
         self._done: list[tuple[int, dict[str, Any]]] = []
         self._gap = False  # the next text belongs to another message than the text before it
         self.turn: ModelTurn | None = None
@@ -78,6 +79,7 @@ class ResponsesAnswer:
         if kind == "response.output_item.added":
             self._announced += 1
         elif item:
+            self._kept.item(item, item.get("type") == "function_call")
             index = data.get("output_index")
             self._done.append((index if type(index) is int else len(self._done), item))
         if item.get("type") == "message" and self._shown.pieces:
@@ -87,6 +89,9 @@ class ResponsesAnswer:
         """The output items: as each was done, or as the completed response lists them."""
         done = [item for _, item in sorted(self._done, key=lambda pair: pair[0])]
         listed = [item for item in list_of(response, "output") if isinstance(item, dict)]
+        kept = Kept()
+        for item in listed:
+            kept.item(item, item.get("type") == "function_call")
         if done and listed and _calls(done) != _calls(listed):
             raise ProtocolError("the completed response lists other calls than it streamed")
         items = done if len(done) >= len(listed) else listed

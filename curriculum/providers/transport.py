@@ -16,6 +16,7 @@ from curriculum.core.errors import ModelError
 from curriculum.core.seams import CancelToken
 from curriculum.providers.endpoint import Endpoint
 from curriculum.providers.network import Backend
+from curriculum.providers.opening import Opening
 
 
 class Transport(httpx.BaseTransport):
@@ -25,7 +26,8 @@ class Transport(httpx.BaseTransport):
     """
 
     def __init__(self, endpoint: Endpoint, cancel: CancelToken) -> None:
-        backend = Backend(cancel)
+        self._opening = Opening(endpoint.connect_seconds)
+        backend = Backend(cancel, self._opening)
         context = _tls_context() if endpoint.base_url.startswith("https:") else None
         proxy = _proxy_for(endpoint)
         self._pool: httpcore.ConnectionPool
@@ -50,7 +52,7 @@ class Transport(httpx.BaseTransport):
                 ),
                 headers=request.headers.raw,
                 content=request.read(),
-                extensions=request.extensions,
+                extensions={**request.extensions, "trace": self._opening.note},
             )
         )
         return httpx.Response(answer.status, headers=answer.headers, stream=_Body(answer))

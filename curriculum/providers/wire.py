@@ -12,9 +12,12 @@ from typing import Any
 
 from curriculum.core.errors import ProtocolError
 from curriculum.core.messages import ToolCall, Usage
+from curriculum.core.model import MAX_CALLS
 from curriculum.core.trace import MAX_INTEGER, clean_text
 
 MOST_DEPTH = 60  # nesting of an item that is kept
+MOST_ITEMS = 2 * MAX_CALLS  # calls, and what stands between them, that are kept of one answer
+MOST_NODES = 100_000  # values in them: three bytes of a stream may be seventy in memory
 
 
 def parse(text: str) -> Any:
@@ -51,6 +54,34 @@ def clean(data: Any) -> Any:
     if isinstance(data, dict):
         return {clean_text(name): clean(field) for name, field in data.items()}
     return data
+
+
+class Kept:
+    """Counts what is kept of an answer while it arrives, so that its end need not be waited for."""
+
+    def __init__(self) -> None:
+        self._calls = self._items = self._nodes = 0
+
+    def item(self, item: object, is_call: bool) -> None:
+        """One more item. Raises ProtocolError if it is one too many."""
+        self._items += 1
+        self._calls += is_call
+        if self._calls > MAX_CALLS:
+            raise ProtocolError(f"the answer has more than {MAX_CALLS} calls; stopped")
+        if self._items > MOST_ITEMS:
+            raise ProtocolError(f"the answer has more than {MOST_ITEMS} items; stopped")
+        self.data(item)
+
+    def data(self, data: object) -> None:
+        """More of an item. Raises ProtocolError if it is too much."""
+        self._nodes += _nodes(data)
+        if self._nodes > MOST_NODES:
+            raise ProtocolError(f"the answer has more than {MOST_NODES} values to keep; stopped")
+
+
+def _nodes(data: object) -> int:
+    inner = data.values() if isinstance(data, dict) else data if isinstance(data, list) else ()
+    return 1 + sum(map(_nodes, inner))
 
 
 def text_of(data: object, name: str) -> str:

@@ -207,8 +207,6 @@ def test_h4_no_more_of_an_error_page_is_read_than_is_of_use() -> None:
 def test_h4_a_page_that_cannot_be_unpacked_is_an_error_by_its_status(serve: Serve) -> None:
     page = answer(502, "no gzip at all", content_encoding="gzip")
     assert isinstance(failure_of(serve, page), TransientModelError)
-    stream = {"headers": {"content-encoding": "gzip"}, "send": [{"raw": "data: no gzip\n\n"}]}
-    assert type(failure_of(serve, stream)) is ModelError
 
 
 @pytest.mark.parametrize("kind", ["text/html", "application/json", "text/plain; charset=utf-8"])
