@@ -23,10 +23,12 @@ from typing import IO
 from curriculum.grading.cli.catalogue import ROOT, Exercise
 
 OUTCOMES = ("passed", "failed", "not started", "not graded")
+BEGAN = "began"
 SECONDS = 20.0
 # Kits that kill and restart processes hundreds of times need longer.
 LONGER = {"s05": 60.0, "s06": 120.0}
-WHERE_SECONDS = 0.5  # for a child that hangs to say where
+START_SECONDS = 30.0  # for a child to begin, before the time of its exercise runs
+WHERE_SECONDS = 5.0  # for a child that hangs to say where; most say it at once
 PRINTED_BYTES = 4096
 
 
@@ -145,39 +147,36 @@ def _one_child(
     child = _Child(exercises)
     try:
         for exercise in exercises:
-            began = time.monotonic()
-            limit = seconds or time_limit(exercise)
-
-            def graded(
-                outcome: str, said: str, exercise: Exercise = exercise, began: float = began
-            ) -> Grade:
-                printed = child.take_printed()
-                return Grade(exercise, outcome, said, printed, time.monotonic() - began)
-
-            while True:
-                try:
-                    line = child.next_line(began + limit)
-                    if line is None:
-                        yield graded("failed", _dead(exercise, child.ended(began + limit)))
-                        return
-                except TimeoutError:
-                    yield graded("failed", _endless(exercise, limit, child.where(exercise.file)))
-                    return
-                if told := _told(line):
-                    yield graded(*told)
-                    break
+            began, limit = time.monotonic(), START_SECONDS
+            try:
+                told = _heard(child, began + limit, (BEGAN, *OUTCOMES))
+                if told and told[0] == BEGAN:  # the start of Python is not the learner's time
+                    began, limit = time.monotonic(), seconds or time_limit(exercise)
+                    told = _heard(child, began + limit, OUTCOMES)
+                found = told or ("failed", _dead(exercise, child.ended(began + limit)))
+            except TimeoutError:
+                told = None
+                found = "failed", _endless(exercise, limit, child.where(exercise.file))
+            yield Grade(exercise, *found, child.take_printed(), time.monotonic() - began)
+            if told is None:
+                return
     finally:
         child.close()
 
 
-def _told(line: str) -> tuple[str, str] | None:
-    """The outcome, and what to tell; None for `began`, and for what the learner's code wrote."""
-    try:
-        told = json.loads(line)
-        found = str(told["outcome"]), str(told["said"])
-    except (ValueError, TypeError, KeyError, RecursionError):
-        return None
-    return found if found[0] in OUTCOMES else None
+def _heard(child: _Child, until: float, wanted: Sequence[str]) -> tuple[str, str] | None:
+    """One of the wanted outcomes, and what to tell; None if the child has ended.
+
+    What the learner's code wrote is passed over. Raises TimeoutError at `until`.
+    """
+    while (line := child.next_line(until)) is not None:
+        try:
+            told = json.loads(line)
+            if (outcome := str(told["outcome"])) in wanted:
+                return outcome, "" if outcome == BEGAN else str(told["said"])
+        except (ValueError, TypeError, KeyError, RecursionError):
+            continue
+    return None
 
 
 def _dead(exercise: Exercise, how: str) -> str:

@@ -22,13 +22,12 @@ from pathlib import Path
 from typing import Any
 
 from curriculum.grading.cli.catalogue import Lesson
-from curriculum.grading.cli.graded import LONGER, SECONDS
+from curriculum.grading.cli.graded import LONGER, SECONDS, START_SECONDS
 from curriculum.grading.submission.box import Box, stop
 from curriculum.grading.submission.collect import collect, suspicious
 from curriculum.grading.submission.isolation import LIMITS, best_box
 
 CODE = "from curriculum.grading.submission.judge import main; main()"
-START_SECONDS = 30.0
 MOST_TOLD = 1 << 20  # bytes of a child that says too much
 
 
