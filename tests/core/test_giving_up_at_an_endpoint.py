@@ -146,9 +146,18 @@ def test_the_deadline_of_the_run_leaves_a_silent_server(serve: Serve) -> None:
 
 def test_a_request_to_a_silent_server_is_left_and_made_again(serve: Serve) -> None:
     server, run_token = serve({"send": [{"hold": True}]}, ANSWER), CancelToken()
-    timed = RequestDeadline(lambda token: adapter(server, token), SystemClock(), SECOND, run_token)
+
+    class Ahead(SystemClock):
+        """A minute ahead as soon as the first request is there."""
+
+        def read(self) -> tuple[int, int]:
+            wall, now = super().read()
+            return wall, now + (60 * SECOND if server.requests else 0)
+
+    limit = 30 * SECOND
+    timed = RequestDeadline(lambda token: adapter(server, token), Ahead(), limit, run_token)
     model = RetryingModel(timed, VirtualTime(), run_token, draw=lambda most: 0)
     result = ends_well(AgentRunner(model, cancel=run_token).run("go"))
     assert (result.final_text, len(server.requests)) == ("Here I am.", 2)
     cause = payloads(result, "retry.wait")[0]["cause"]
-    assert cause == "transient: the request took longer than 1 s"
+    assert cause == "transient: the request took longer than 30 s"

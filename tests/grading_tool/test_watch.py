@@ -57,7 +57,7 @@ def test_a_save_shows_its_grade_and_progress_keeps_it(
     assert "expected: the RunResult" in text
     assert "1 of 12 exercises passed" in desk.ok()
     watching.send_signal(signal.SIGINT)
-    assert watching.wait(timeout=30) == 130
+    assert watching.wait(timeout=60) == 130
 
 
 def test_without_the_package_it_says_what_to_install(desk: Desk) -> None:

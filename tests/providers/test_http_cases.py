@@ -55,7 +55,7 @@ DATE = "Tue, 01 Dec 2026 04:00:00 GMT"
 
 
 def endpoint_of(server: ScriptedEndpoint, **given: Any) -> Endpoint:
-    return Endpoint(server.url, KEY, **{"silence_seconds": 10.0, **given})
+    return Endpoint(server.url, KEY, **{"silence_seconds": 60.0, **given})
 
 
 def model_of(server: ScriptedEndpoint, **given: Any) -> ResponsesModel:
@@ -555,7 +555,7 @@ def test_h1_ctrl_c_ends_a_wait_at_once(serve: Serve) -> None:
     while not server.requests and run.poll() is None:
         looks.wait(0.005)
     os.kill(run.pid, signal.SIGINT)
-    assert run.communicate(timeout=30)[0] == "cancelled\n"
+    assert run.communicate(timeout=60)[0] == "cancelled\n"
     assert server.wait_hang_up()
 
 

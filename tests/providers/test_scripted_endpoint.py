@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import re
 import signal
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -31,7 +33,7 @@ MODULE = "curriculum.providers.scripted_endpoint"
 def post(url: str, body: object, path: str = "/responses") -> tuple[int, dict[str, str], bytes]:
     """A request by the standard library's client: status, headers, body."""
     parts = urlsplit(url)
-    connection = http.client.HTTPConnection(parts.netloc, timeout=10)
+    connection = http.client.HTTPConnection(parts.netloc, timeout=60)
     try:
         connection.request("POST", parts.path + path, json.dumps(body))
         answer = connection.getresponse()
@@ -121,11 +123,16 @@ def test_a_request_too_many_is_refused_and_noted(serve: Serve) -> None:
 def test_models_can_be_listed_without_using_an_exchange(serve: Serve) -> None:
     server = serve("text")
     parts = urlsplit(server.url)
-    connection = http.client.HTTPConnection(parts.netloc, timeout=10)
+    connection = http.client.HTTPConnection(parts.netloc, timeout=60)
     connection.request("GET", "/v1/models")
     assert json.loads(connection.getresponse().read())["data"][0]["id"] == "scripted"
     connection.close()
     assert server.requests == []
+
+
+def nested(depth: int) -> dict[str, Any]:
+    """An object in an object in an object."""
+    return {"x": nested(depth - 1)} if depth else {}
 
 
 WRONG: list[tuple[object, str]] = [
@@ -147,6 +154,24 @@ WRONG: list[tuple[object, str]] = [
     ({"exchanges": [{"answer": {"texts": ""}}]}, "exchange 1, answer: unknown 'texts'"),
     ({"exchanges": [{"expect": {"boby": {}}}]}, "exchange 1, expect: unknown 'boby'"),
     ({"exchanges": [{"answer": {"calls": [{"name": "x"}]}}]}, "answer, call 1: call_id is missing"),
+    ({"exchanges": [{"status": 99}]}, "exchange 1: status must be from 100 to 599"),
+    ({"exchanges": [{"status": 10**30}]}, "exchange 1: status must be from 100 to 599"),
+    ({"exchanges": [{"headers": {"x-a": "\u20ac"}}]}, "the header x-a must be one line of Latin-1"),
+    ({"exchanges": [{"headers": {"x-a": "1\r\nx-b: 2"}}]}, "the header x-a must be one line"),
+    ({"exchanges": [{"headers": {"x-a": 1}}]}, "the header x-a must be text"),
+    ({"exchanges": [{"headers": {"x\u20ac": ""}}]}, "no header can have the name"),
+    ({"exchanges": [{"headers": {"x a": ""}}]}, 'no header can have the name "x a"'),
+    ({"exchanges": [{"headers": {"": ""}}]}, 'no header can have the name ""'),
+    ({"exchanges": [{"expect": {"headers": {"x": 1}}}]}, "expect: the header x must be text"),
+    ({"exchanges": [{"expect": {"lacks": [["x"]]}}]}, "expect: lacks must be texts"),
+    ({"exchanges": [{"answer": {"pieces": ["x", 1]}}]}, "answer: pieces must be texts"),
+    ({"exchanges": [{"send": [{"stall": -1}]}]}, "step 1: stall must be from 0 to 86400"),
+    ({"exchanges": [{"send": [{"stall": 10**400}]}]}, "step 1: stall must be from 0 to 86400"),
+    ({"exchanges": [{"send": [{"stall": float("nan")}]}]}, "step 1: stall must be from 0 to"),
+    ({"exchanges": [{"send": [{"event": {"type": "a\nb"}}]}]}, "name of an event must be on one"),
+    ({"exchanges": [{"send": [{"event": {}, "name": "a\rb"}]}]}, "name of an event must be on one"),
+    ({"exchanges": [{"expect": {"body": nested(200)}}]}, "nested deeper than 100"),
+    ({"exchanges": [{"send": [{"event": nested(200)}]}]}, "nested deeper than 100"),
 ]
 
 
@@ -162,6 +187,59 @@ def test_a_scenario_that_cannot_be_played_is_refused_in_one_line(
     shown = capsys.readouterr()
     assert re.search(said, shown.err)
     assert (shown.out, shown.err.count("\n")) == ("", 1)
+
+
+@pytest.mark.parametrize(
+    ("field", "said"),
+    [
+        ({"headers": {1: "x"}}, "the names of fields must be texts"),
+        ({"send": [{"event": {"x": b"y"}}]}, "holds bytes, which is no JSON"),
+        ({"expect": {"body": {"x": {1}}}}, "holds set, which is no JSON"),
+    ],
+)
+def test_data_that_no_file_could_hold_is_refused(field: dict[str, Any], said: str) -> None:
+    with pytest.raises(ScenarioError, match=said):
+        ScriptedEndpoint({"exchanges": [field]})
+
+
+def test_the_largest_header_that_can_be_sent_is_sent(serve: Serve) -> None:
+    exchange = {"status": 599, "headers": {"x-a": "\xff\x80"}, "send": [{"raw": "."}]}
+    status, headers, _ = post(serve(exchange).url, {})
+    assert (status, headers["x-a"]) == (599, "\xff\x80")
+
+
+@pytest.mark.parametrize("length", ["\xb2", "9" * 5000, "-1", "x"])
+def test_a_length_that_is_none_is_no_fault_of_the_endpoint(
+    serve: Serve, capfd: pytest.CaptureFixture[str], length: str
+) -> None:
+    server = serve({"send": []})
+    with closing(http.client.HTTPConnection(urlsplit(server.url).netloc)) as connection:
+        connection.putrequest("POST", "/v1/responses")
+        connection.putheader("content-length", length.encode("latin-1"))
+        connection.endheaders()
+        assert connection.getresponse().status == 400
+    assert capfd.readouterr().err == ""
+
+
+def test_a_request_that_is_nested_too_deeply_is_no_json(
+    serve: Serve, capfd: pytest.CaptureFixture[str]
+) -> None:
+    server = serve({"send": []})
+    with closing(http.client.HTTPConnection(urlsplit(server.url).netloc)) as connection:
+        connection.request("POST", "/v1/responses", b"[" * 100_000)
+        assert b"the body is no JSON" in connection.getresponse().read()
+    assert capfd.readouterr().err == ""
+
+
+def test_a_scenario_is_a_file_of_some_size(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in (str(tmp_path / "pipe"), "/dev/zero"):
+        assert main([path]) == 2
+        assert f"{path}: Not a regular file; give a file or one of:" in capsys.readouterr().err
+    assert main(["no\x1b[31m/such"]) == 2
+    assert "no\\x1b[31m/such: No such file" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"\xff", b"[" * 100_000])
@@ -203,7 +281,7 @@ def test_the_command_prints_its_url_and_serves_until_interrupted() -> None:
     turn = ResponsesModel(Endpoint(url, "test-key"), "scripted").respond(GO, ())
     assert turn.content == "Hello from the scripted endpoint."
     run.send_signal(signal.SIGINT)
-    assert run.communicate(timeout=10) == ("", "")
+    assert run.communicate(timeout=60) == ("", "")
     assert run.returncode == 0
 
 
@@ -218,12 +296,15 @@ def test_the_packaged_scenarios_can_be_played() -> None:
 def test_every_failure_of_the_packaged_scenario_is_one_and_then_it_works() -> None:
     exchanges = load_scenario("failures")["exchanges"]
     with ScriptedEndpoint("failures") as server:
-        model = ResponsesModel(endpoint_of(server, silence_seconds=0.3), "scripted")
         kinds = []
-        for _ in exchanges[:-1]:
+        for exchange in exchanges[:-1]:
+            is_silent = any("stall" in step for step in exchange["send"])
+            patience = {"silence_seconds": 0.3} if is_silent else {}
+            model = ResponsesModel(endpoint_of(server, **patience), "scripted")
             with pytest.raises(RunError) as caught:
                 model.respond(GO, ())
             kinds.append(type(caught.value).__name__)
+        model = ResponsesModel(endpoint_of(server), "scripted")
         assert model.respond(GO, ()).content == "All is well again."
     assert set(kinds) == {
         "AuthenticationError",

@@ -193,7 +193,8 @@ def test_a_deadline_of_the_request_ends_the_wait(step: str) -> None:
 )
 def test_each_wait_ends_by_itself_when_its_time_is_up(step: str, said: str) -> None:
     with stalled_at(step) as (where, text):
-        short = Endpoint(where.base_url, "test-key", 0.2, 0.2)
+        to_connect = PATIENCE_SECONDS if step == "send" else 0.2
+        short = Endpoint(where.base_url, "test-key", to_connect, 0.2)
         fault = fault_of(ResponsesModel(short, "m"), text)
     assert isinstance(fault, TransientModelError)
     assert said in fault.message

@@ -49,7 +49,7 @@ class Wire:
 
 def endpoint_of(server: ScriptedEndpoint, **given: Any) -> Endpoint:
     """Where that server is, with a silence that no test waits for."""
-    return Endpoint(server.url, "test-key", **{"silence_seconds": 10.0, **given})
+    return Endpoint(server.url, "test-key", **{"silence_seconds": 60.0, **given})
 
 
 class Served:

@@ -60,7 +60,7 @@ class Victims:
         return end == {"signal": 9}
 
     def close(self) -> None:
-        self._process.communicate(timeout=20)
+        self._process.communicate(timeout=60)
 
 
 @pytest.fixture(scope="module")

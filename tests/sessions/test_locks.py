@@ -96,7 +96,7 @@ def test_b14_a_command_that_kills_its_harness_is_unknown_and_is_acknowledged(
     tmp_path: Path,
 ) -> None:
     harness = start(tmp_path / "home", "echo x >> ../marks; kill -9 $PPID")
-    harness.communicate(timeout=20)
+    harness.communicate(timeout=60)
     assert harness.returncode == -signal.SIGKILL
     with reopen(tmp_path / "home", "with-evidence") as store:
         assert store.recovery.unknown == ("call-1",)
@@ -119,7 +119,7 @@ def test_b8_a_harness_that_is_told_to_end_leaves_a_session_to_recover(
     harness = start(home, f"echo $$ > '{pipe.path}'; exec sleep 60")
     pipe.read()
     harness.send_signal(number)
-    harness.communicate(timeout=20)
+    harness.communicate(timeout=60)
     assert harness.returncode == -number
     with reopen(home) as store:
         assert store.recovery.unknown == ("call-1",)
@@ -135,7 +135,7 @@ def test_b15_a_command_that_outlives_its_harness_holds_no_lock(
     home = tmp_path / "home"
     harness = start(home, command.format(pipe.path))
     pid = pipe.read()
-    harness.communicate(timeout=20)
+    harness.communicate(timeout=60)
     assert harness.returncode in (0, -signal.SIGKILL)
     if harness.returncode:
         os.kill(pid, 0)  # still there: nobody swept it
@@ -145,7 +145,7 @@ def test_b15_a_command_that_outlives_its_harness_holds_no_lock(
 def test_b15_no_command_has_the_session_open(tmp_path: Path) -> None:
     home = tmp_path / "home"
     harness = start(home, "ls -l /proc/self/fd /proc/$$/fd")
-    out, err = harness.communicate(timeout=20)
+    out, err = harness.communicate(timeout=60)
     assert (out, err) == ("completed\n", "")
     shown = result_of(home)["output"]
     assert "/proc/self/fd" in shown
@@ -160,7 +160,7 @@ def test_b15_a_command_that_runs_has_no_part_in_the_lock(tmp_path: Path, pipe: P
     with pytest.raises(SessionBusyError):
         reopen(home)
     harness.kill()
-    harness.communicate(timeout=20)
+    harness.communicate(timeout=60)
     os.kill(pid, 0)  # still there
     reopen(home).close()
 
