@@ -7,7 +7,8 @@ An exchange answers one request. All its fields may be left out:
     expect         {"path", "headers", "body", "lacks"}: what the request must hold. `body` and
                    `headers` are compared field by field, other fields may be there; `lacks` names
                    body fields that must not be. A request that differs is answered with status 400.
-    status         HTTP status, 200 if not given; `headers` are added to the answer's
+    status         HTTP status, 200 if not given; `headers` are added to the answer's: text on one
+                   line, in Latin-1
     answer         what the model answers, sent as the protocol of the path streams it:
                    {"text" or "pieces": [...], "calls": [{"call_id", "name", "arguments"}],
                    "reasoning": "sealed text"}
@@ -27,13 +28,21 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from curriculum.core.visible import quote
+from curriculum.core.whole_file import read_whole
+
+MOST_BYTES = 64 * 1024 * 1024
+MOST_DEPTH = 100  # nesting: a request is compared, and an event written, deeper in the stack
+MOST_STALL_SECONDS = 86_400
 SCENARIOS = resources.files("curriculum.providers") / "scenarios"
 LINE_ENDS = ("\n", "\r\n", "\r")
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110, 5.6.2
 _EXCHANGE: Mapping[str, type | tuple[type, ...]] = {
     "expect": dict,
     "status": int,
@@ -84,24 +93,32 @@ def load_scenario(source: Mapping[str, Any] | Path | str) -> dict[str, Any]:
     packaged = SCENARIOS / f"{source}.json"
     if isinstance(source, str) and "/" not in source and packaged.is_file():
         return _checked(json.loads(packaged.read_text("utf-8")), f"scenario {source}")
+    where = quote(str(source))[1:-1]
     try:
-        data = json.loads(Path(source).read_bytes())
+        data = json.loads(read_whole(str(source), MOST_BYTES))
     except OSError as fault:
         names = ", ".join(scenario_names())
-        raise ScenarioError(f"{source}: {fault.strerror}; give a file or one of: {names}") from None
+        raise ScenarioError(f"{where}: {fault.strerror}; give a file or one of: {names}") from None
     except (ValueError, RecursionError) as fault:
-        raise ScenarioError(f"{source}: no JSON ({fault}); correct it") from None
-    return _checked(data, str(source))
+        raise ScenarioError(f"{where}: no JSON ({fault}); correct it") from None
+    return _checked(data, where)
 
 
 def _checked(data: object, where: str) -> dict[str, Any]:
     if not isinstance(data, Mapping) or not isinstance(data.get("exchanges"), list):
         raise ScenarioError(f'{where}: must be {{"exchanges": [...]}}')
+    _check_plain(data, where, MOST_DEPTH)
     for number, exchange in enumerate(data["exchanges"], 1):
         here = f"{where}, exchange {number}"
         _fields(exchange, _EXCHANGE, here)
         _fields(exchange.get("expect", {}), _EXPECT, f"{here}, expect")
         _fields(exchange.get("answer", {}), _ANSWER, f"{here}, answer")
+        _texts(exchange.get("expect", {}).get("lacks", ()), f"{here}, expect: lacks")
+        _texts(exchange.get("answer", {}).get("pieces", ()), f"{here}, answer: pieces")
+        _headers(exchange.get("headers", {}), here)
+        _headers(exchange.get("expect", {}).get("headers", {}), f"{here}, expect")
+        if not 100 <= exchange.get("status", 200) <= 599:
+            raise ScenarioError(f"{here}: status must be from 100 to 599")
         for at, call in enumerate(exchange.get("answer", {}).get("calls", ()), 1):
             _call(call, f"{here}, answer, call {at}")
         if exchange.get("line_end", "\n") not in LINE_ENDS:
@@ -113,6 +130,36 @@ def _checked(data: object, where: str) -> dict[str, Any]:
         for at, step in enumerate(exchange.get("send", ()), 1):
             _step(step, f"{here}, step {at}")
     return dict(data)
+
+
+def _texts(found: Iterable[object], where: str) -> None:
+    if not all(isinstance(text, str) for text in found):
+        raise ScenarioError(f"{where} must be texts")
+
+
+def _headers(headers: Mapping[str, object], where: str) -> None:
+    for name, text in headers.items():
+        if not _HEADER_NAME.fullmatch(name):
+            raise ScenarioError(f"{where}: no header can have the name {quote(name)}")
+        if not isinstance(text, str):
+            raise ScenarioError(f"{where}: the header {name} must be text")
+        if set("\r\n") & set(text) or max(text, default="") > "\xff":
+            raise ScenarioError(f"{where}: the header {name} must be one line of Latin-1")
+
+
+def _check_plain(data: object, where: str, depth: int) -> None:
+    """Refuse what is no JSON (a scenario may be given as data), or too deep to be compared."""
+    if depth < 0:
+        raise ScenarioError(f"{where}: nested deeper than {MOST_DEPTH}")
+    if isinstance(data, Mapping):
+        _texts(data, f"{where}: the names of fields")
+        for field in data.values():
+            _check_plain(field, where, depth - 1)
+    elif isinstance(data, list | tuple):
+        for item in data:
+            _check_plain(item, where, depth - 1)
+    elif data is not None and not isinstance(data, str | int | float):
+        raise ScenarioError(f"{where}: holds {type(data).__name__}, which is no JSON")
 
 
 def _call(call: object, where: str) -> None:
@@ -128,6 +175,11 @@ def _step(step: object, where: str) -> None:
     assert isinstance(step, Mapping)
     if len(step.keys() & _STEPS.keys()) != 1 or ("name" in step and "event" not in step):
         raise ScenarioError(f"{where}: must be one of {', '.join(_STEPS)}")
+    event = step.get("event", {})
+    if set("\r\n") & set(str(step.get("name", event.get("type", "")))):
+        raise ScenarioError(f"{where}: the name of an event must be on one line")
+    if not 0 <= step.get("stall", 0) <= MOST_STALL_SECONDS:
+        raise ScenarioError(f"{where}: stall must be from 0 to {MOST_STALL_SECONDS} seconds")
     if "base64" in step:
         try:
             base64.b64decode(step["base64"], validate=True)

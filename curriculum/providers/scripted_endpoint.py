@@ -127,7 +127,7 @@ def _plain(status: int, data: object) -> dict[str, Any]:
 def _compare(expect: Mapping[str, Any], request: Request) -> str | None:
     try:
         body = request.json()
-    except ValueError as fault:
+    except (ValueError, RecursionError) as fault:
         return f"the body is no JSON: {fault}"
     headers = {name.lower(): text for name, text in expect.get("headers", {}).items()}
     for name in expect.get("lacks", ()):

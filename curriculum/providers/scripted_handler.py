@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import select
 import socket
 import ssl
@@ -21,6 +22,7 @@ from curriculum.providers.scripted_answers import answer_steps
 
 LOOK_SECONDS = 0.005  # how often a silent answer looks whether it may go on
 MOST_BODY = 64 * 1024 * 1024
+_LENGTH = re.compile("[0-9]{1,18}")
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def _answer(self) -> None:
         length = self.headers.get("content-length", "0")
-        size = min(int(length), MOST_BODY) if length.isdigit() else 0
+        size = min(int(length), MOST_BODY) if _LENGTH.fullmatch(length) else 0
         headers = {name.lower(): text for name, text in self.headers.items()}
         request = Request(self.command, self.path, headers, self.rfile.read(size))
         exchange = self._stage.next_exchange(request)
