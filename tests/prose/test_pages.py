@@ -15,6 +15,7 @@ from tests.golden import ROOT
 from tests.prose import checks
 from tests.prose.page import Page
 from tests.prose.pages import SECTIONS, all_pages, lessons, pairs
+from tests.prose.reading import minutes
 from tests.prose.shell import Shell
 
 Run = Callable[[Page], list[tuple[str, int]]]
@@ -110,15 +111,18 @@ def test_a_lesson_shows_its_demo_and_asks_five_questions(path: Path) -> None:
 
 
 @LESSONS
-def test_a_lesson_says_how_long_it_takes_to_read(path: Path) -> None:
-    # Words of the English page, code included, at 180 a minute; the Chinese names the same time.
-    words = len((path.parent.parent / "en" / path.name).read_text("utf-8").split())
+def test_a_lesson_is_read_in_the_twenty_minutes_that_it_says(path: Path) -> None:
+    page = Page.read(path)
     said = re.findall(
-        r"Reading takes about (\d+) minutes|读完约需 (\d+) 分钟", Page.read(path).text
+        r"Reading takes about (\d+) minutes; the deep dive, which you can skip, (\d+) more\."
+        r"|读完约需 (\d+) 分钟；“深入”一节可以跳过，要读再加 (\d+) 分钟。",
+        page.text,
     )
-    [minutes] = [int(english or chinese) for english, chinese in said]
-    assert minutes % 5 == 0
-    assert abs(minutes - words / 180) <= 5
+    [[whole, deep]] = [[int(number) for number in match if number] for match in said]
+    takes, takes_deep = minutes(page)
+    assert whole <= 20
+    assert whole - 5 < takes <= whole
+    assert deep - 2 < takes_deep <= deep
 
 
 @PAGES
