@@ -21,7 +21,7 @@ from curriculum.providers.anthropic_messages import AnthropicModel
 from curriculum.providers.scripted_answers import answer_events
 from curriculum.providers.scripted_endpoint import ScriptedEndpoint
 from tests.providers.conftest import Serve
-from tests.providers.wires import bodies, endpoint_of
+from tests.providers.wires import KEY, bodies, endpoint_of
 
 Event = dict[str, Any]
 GO = [Message("user", "go")]
@@ -208,7 +208,7 @@ def test_the_key_and_the_version_stand_in_their_own_headers(serve: Serve) -> Non
     model_of(server, max_tokens=7).respond(GO, ())
     (request,) = server.requests
     assert request.path == "/v1/messages"
-    assert request.headers["x-api-key"] == "test-key"
+    assert request.headers["x-api-key"] == KEY
     assert request.headers["anthropic-version"] == "2023-06-01"
     assert "authorization" not in request.headers
     assert request.json()["max_tokens"] == 7
