@@ -65,7 +65,7 @@ class Stage:
         self._fill_right(layout["right"], player, *right)
         layout["machine"].update(self._machine(player, columns))
         layout["keys"].update(self._status(player))
-        console.print(layout, end="")
+        console.print(layout)
         return sink.getvalue().split("\n")[:rows]
 
     def _messages(self, console: Console, player: Player, width: int, height: int) -> Panel:

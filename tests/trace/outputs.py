@@ -14,6 +14,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from curriculum.core.trace import to_json
 from curriculum.trace.__main__ import COMMANDS, main
 from curriculum.trace.engines import make_engine
 from curriculum.trace.film import open_film
@@ -31,7 +32,7 @@ OF_AGENT = {
     "claude-code": "claude_code.jsonl",
     "mini-swe-agent": "mini_swe_agent.traj.json",
 }
-ENVIRONMENT = {"COLUMNS": "10000", "LINES": "50"}
+ENVIRONMENT = {"COLUMNS": "10000", "LINES": "50", "TERM": "xterm"}
 PRICES = '{"model": {"input": 3000000, "output": 15000000}}'
 SECRET = "planted-secret-1"
 WORDS = {
@@ -63,6 +64,9 @@ SCREENS = {
     "screen-help": "100 30 ? -",
     "screen-small": "47 12",
 }
+# On a terminal that has colours; each change of style stands in the text as ‹1;31›.
+COLOURED = {"stats-colours": "stats run.jsonl"}
+COLOURED_SCREENS = {"screen-colours": "100 30 3 5 enter", "screen-colours-help": "84 14 G ?"}
 # Whatever is asked for wrongly, and what is said to it.
 REFUSED = """
 validate none.jsonl .
@@ -75,6 +79,9 @@ diff - -
 diff run.jsonl none.jsonl
 diff run.jsonl broken.jsonl
 stats broken.jsonl
+stats bare.jsonl
+stats typed.jsonl
+stats misshapen.jsonl
 stats run.jsonl --prices none.json
 stats run.jsonl --prices run.jsonl
 stats run.jsonl --prices names.json
@@ -107,7 +114,7 @@ view --serve run.jsonl --output page.html
 view run.jsonl --no-open --output page.html
 view broken.jsonl --no-open --output other.html
 """
-NAMES = (*WORDS, *SCREENS, "corpus", "damaged", "refused")
+NAMES = (*WORDS, *SCREENS, *COLOURED, *COLOURED_SCREENS, "corpus", "damaged", "refused")
 
 
 def long_run() -> list[Event]:
@@ -204,6 +211,9 @@ def write_files(folder: Path) -> None:
         "fields.json": '{"m": {"input": 1}}',
         "numbers.json": '{"m": {"input": 1, "output": true}}',
         "format.json": '{"messages": [], "trajectory_format": "swe-1"}',
+        "bare.jsonl": '{"type": "x.acme.note"}\n',
+        "typed.jsonl": '{"type": 1}\n',
+        "misshapen.jsonl": to_json({**run[0], "elapsed_us": -1}) + "\n",
         "short": "abc",
         "id": "request-1",
         "words": "What time\nTell me. Tell\n",
@@ -216,9 +226,21 @@ def write_files(folder: Path) -> None:
         (folder / name).write_bytes((SESSIONS / name).read_bytes())
 
 
-def printed(words: list[str]) -> str:
+class Terminal(io.StringIO):
+    """Takes what a terminal would be sent."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def styled(text: str) -> str:
+    """The text with its changes of style made visible."""
+    return re.sub("\x1b\\[([0-9;]*)m", r"‹\1›", text)
+
+
+def printed(words: list[str], out: io.StringIO | None = None) -> str:
     """All that a command prints, and its exit code."""
-    out, err = io.StringIO(), io.StringIO()
+    out, err = out or io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
             code = main(words)
@@ -233,14 +255,14 @@ def printed(words: list[str]) -> str:
     return f"exit code {code}\n{text}-- stderr\n{err.getvalue()}"
 
 
-def drawn(screen: str) -> str:
-    """What the player shows, without colours, after some keys: `COLUMNS ROWS KEY...`."""
+def drawn(screen: str, has_colour: bool = False) -> str:
+    """What the player shows after some keys: `COLUMNS ROWS KEY...`."""
     columns, rows, *keys = screen.split()
     with open_film("run.jsonl", make_engine()) as film:
         player = Player(film, 1.0)
         for key in keys:
             player.press(key, 0.0)
-        lines = Stage(has_colour=False).draw(player, int(columns), int(rows))
+        lines = Stage(has_colour).draw(player, int(columns), int(rows))
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
 
@@ -306,6 +328,10 @@ def made(name: str) -> str:
     if name == "refused":
         asked = REFUSED.strip().splitlines()
         return "".join(f"$ {words}\n{printed(words.split())}" for words in asked)
+    if name in COLOURED:
+        return styled(printed(COLOURED[name].split(), Terminal()))
+    if name in COLOURED_SCREENS:
+        return styled(drawn(COLOURED_SCREENS[name], has_colour=True))
     return drawn(SCREENS[name]) if name in SCREENS else printed(WORDS[name].split())
 
 
@@ -314,6 +340,7 @@ def update() -> None:
     for path in FOLDER.glob("*.txt"):
         path.unlink()
     os.environ.update(ENVIRONMENT)
+    os.environ.pop("NO_COLOR", None)
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         write_files(Path())
         for name in NAMES:

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from curriculum.trace.codes import Verdict
-from curriculum.trace.command_import import AGENTS
+from curriculum.trace.command_import import AGENTS, MOST_BYTES
 from curriculum.trace.engines import make_engine
 from curriculum.trace.foreign import (
     Answer,
@@ -317,3 +317,9 @@ def test_hostile_names_of_kinds_stay_on_their_line() -> None:
 
 
 # endregion
+
+
+def test_a_session_without_an_end_is_refused() -> None:
+    done = run("import", "--from", "codex", "/dev/zero")
+    assert (done.returncode, done.stdout) == (66, "")
+    assert done.stderr == f"import: /dev/zero: larger than {MOST_BYTES} bytes\n"

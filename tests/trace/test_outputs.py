@@ -25,6 +25,7 @@ def test_every_word_that_is_shown_is_the_one_that_was_agreed(
     monkeypatch.chdir(folder)
     for key, value in ENVIRONMENT.items():
         monkeypatch.setenv(key, value)
+    monkeypatch.delenv("NO_COLOR", raising=False)
     kept = (FOLDER / f"{name}.txt").read_text("utf-8")
     assert made(name) == kept, f"`python -m {outputs.__name__}` writes {name}.txt anew"
 

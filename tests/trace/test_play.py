@@ -124,6 +124,14 @@ def test_it_stops_at_the_end_and_begins_again(film: Film) -> None:
     assert not player.is_playing
 
 
+def test_a_single_event_cannot_be_played(tmp_path: Path) -> None:
+    with film_of(tmp_path, two_turns()[:1]) as film:
+        player = Player(film, 1.0)
+        assert press(player, "space", "right", "left", "G", "e", "down") == 0
+        player.press("space", 0.0)
+        assert (player.is_playing, player.wait(9.0)) == (False, None)
+
+
 @given(st.lists(st.sampled_from([*"nbjkeEgG+-?0123456789xé", "space", "enter", "unknown"])))
 def test_no_keys_lead_out_of_the_film(keys: list[str]) -> None:
     with open_film(str(GOLD), ENGINE) as film:
@@ -222,12 +230,6 @@ def test_a_message_that_is_cut_says_so(tmp_path: Path, length: int, end: str) ->
     shown = messages_of(tmp_path, user("x" * length))
     assert "".join(shown).strip("x") == end.strip("x")
     assert shown[-1] == "x" * (4_000 % 46) + end[1:]
-
-
-def test_each_role_has_a_colour_of_its_own(film: Film) -> None:
-    drawn = "\n".join(Stage().draw(Player(film, 1.0, at=13), 100, 30))
-    for role, colour in (("user", 36), ("assistant", 32), ("tool", 35)):
-        assert f"\x1b[1;{colour}m{role}" in drawn
 
 
 def test_the_current_state_is_lit(film: Film) -> None:
@@ -362,16 +364,6 @@ def test_a_person_steps_through_a_run(screen: Callable[..., Screen]) -> None:
     assert on.end() == 0
 
 
-def test_it_begins_at_any_line_there_is(screen: Callable[..., Screen]) -> None:
-    on = screen("play", GOLD, "--at", "27")
-    on.wait_for(r"event 27/27")
-    on.press("q")
-    assert on.end() == 0
-    beyond = screen("play", GOLD, "--at", "28", columns=300)
-    assert beyond.end() == 64
-    assert beyond.text.strip() == f"play: {GOLD}: it has 27 lines, not 28"
-
-
 def test_it_plays_to_the_end_by_itself(screen: Callable[..., Screen]) -> None:
     on = screen("play", GOLD, "--start", "--idle-limit", "0.01")
     on.wait_for(r"event 27/27.*paused")
@@ -434,14 +426,6 @@ def test_hostile_text_cannot_move_the_cursor(screen: Callable[..., Screen], tmp_
     assert b"\x1b]0;" not in on.raw
     on.press("q")
     assert on.end() == 0
-
-
-def test_who_wants_no_colours_gets_none(screen: Callable[..., Screen]) -> None:
-    on = screen("play", GOLD, env={"NO_COLOR": ""})
-    on.wait_for(r"event 1/27")
-    on.press("q")
-    assert on.end() == 0
-    assert re.findall(rb"\x1b\[[1-9][0-9;]*m", on.raw) == []
 
 
 @pytest.mark.parametrize(("words", "terminal"), [(["--plain"], "xterm"), ([], "dumb")])

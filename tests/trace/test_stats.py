@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from rich.table import Table
 from rich.text import Text
 
-from curriculum.trace.prices import Price, as_dollars, round_up
+from curriculum.trace.prices import MOST_BYTES, Price, as_dollars, round_up
 from curriculum.trace.series import Series
 from curriculum.trace.stats import MOST_NAMES, OTHERS, Stats
 from curriculum.trace.tables import to_text
@@ -269,6 +269,18 @@ def test_hostile_names_stay_on_their_line(tmp_path: Path) -> None:
     assert done.returncode == 0
     assert "\x1b" not in done.stdout
     assert '"a\\x1b[2J\\nb" 1' in done.stdout
+
+
+def test_prices_are_a_file_of_some_size(tmp_path: Path) -> None:
+    """A named pipe is not waited for, and a device without an end not read."""
+    pipe, large = tmp_path / "pipe", tmp_path / "large"
+    os.mkfifo(pipe)
+    large.write_bytes(b" " * (MOST_BYTES + 1))
+    told = {pipe: "not a regular file", Path("/dev/zero"): "not a regular file"}
+    for path, why in {**told, large: f"larger than {MOST_BYTES} bytes"}.items():
+        done = run("stats", "-", "--prices", path)
+        assert (done.returncode, done.stdout) == (66, "")
+        assert done.stderr == f"stats: {path}: {why}\n"
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import pty
+import re
 import select
 import signal
 import sys
@@ -15,8 +17,10 @@ from typing import Any, TextIO
 
 import pytest
 
+from curriculum.trace.__main__ import main
 from curriculum.trace.inputs import RefusedError
 from curriculum.trace.terminal import ENTER, KEY_SECONDS, LEAVE, ScreenTerminal, open_terminal
+from tests.golden import GOLDEN
 
 
 class Screen:
@@ -24,6 +28,7 @@ class Screen:
 
     def __init__(self, master: int, shown: TextIO) -> None:
         self._master, self._shown = master, shown
+        self.number = shown.fileno()
 
     @contextmanager
     def taken(self) -> Iterator[ScreenTerminal]:
@@ -154,6 +159,77 @@ def test_a_picture_is_put_over_the_one_before(screen: Screen) -> None:
         # The terminal itself makes CR LF of each LF.
         assert screen.sent() == "\x1b[Hone\x1b[0m\x1b[K\r\r\ntwo\x1b[0m\x1b[K"
     assert screen.sent() == LEAVE == "\x1b[0m\x1b[?25h\x1b[?1049l"
+
+
+class Shown(io.StringIO):
+    """Takes the pictures; types `keys` once what it waits for is on one of them."""
+
+    def __init__(self, screen: Screen, keys: bytes, when: str) -> None:
+        super().__init__()
+        self._screen, self._keys, self._when = screen, keys, when
+
+    def isatty(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return self._screen.number
+
+    def write(self, text: str) -> int:
+        if self._when in text:
+            self._screen.type(self._keys)
+            self._keys = b""
+        return super().write(text)
+
+
+def play(screen: Screen, *words: str, when: str = "event", keys: bytes = b"q") -> str:
+    """What `play` shows until `keys` end it, or what it prints."""
+    with redirect_stdout(Shown(screen, keys, when)) as shown:
+        assert main(["play", str(GOLDEN / "s04_approvals.jsonl"), *words]) == 0
+    return shown.getvalue()
+
+
+@pytest.fixture
+def with_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+
+
+@pytest.mark.usefixtures("with_colours")
+def test_the_command_plays_from_a_line_at_a_speed_until_it_is_quit(screen: Screen) -> None:
+    shown = play(screen, "--at", "27", "--speed", "1/4")
+    assert shown.startswith(ENTER)
+    assert "event 27/27" in shown
+    assert "paused 1/4×" in shown
+    assert "\x1b[1;32massistant" in shown
+    assert "event 1/27" in play(screen)
+    # Events are a millisecond apart: this comes to the end by itself, and is quit there.
+    played = play(screen, "--start", "--speed", "64", when="event 27/27")
+    assert "playing 64×" in played
+
+
+@pytest.mark.usefixtures("with_colours")
+def test_a_line_that_there_is_not_is_told_and_takes_no_terminal(
+    screen: Screen, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = str(GOLDEN / "s04_approvals.jsonl")
+    with redirect_stdout(Shown(screen, b"", "")) as shown:
+        assert main(["play", name, "--at", "28"]) == 64
+    assert shown.getvalue() == ""
+    assert capsys.readouterr().err == f"play: {name}: it has 27 lines, not 28\n"
+
+
+@pytest.mark.usefixtures("with_colours")
+def test_who_has_no_screen_gets_lines_and_who_wants_no_colours_none(
+    screen: Screen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = play(screen, "--plain")
+    assert plain.count("\n") == 27
+    monkeypatch.setenv("NO_COLOR", "")
+    assert not re.search(r"\x1b\[[1-9][0-9;]*m", play(screen))
+    monkeypatch.setenv("TERM", "dumb")
+    assert play(screen) == plain
+    monkeypatch.delenv("TERM")
+    assert play(screen) == plain
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, None])
