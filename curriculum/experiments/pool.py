@@ -6,26 +6,23 @@ worker dies is given to another one; after three deaths it is told as a fault.
 
 from __future__ import annotations
 
-import logging
 import multiprocessing
 import os
 import signal
 import threading
 from collections.abc import Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import suppress
 from functools import partial
-from importlib import import_module
 from multiprocessing.connection import wait as wait_for
-from typing import Any, Protocol
+from typing import Protocol
 
+from curriculum.experiments.cluster import GONE, ClusterError, Connection
 from curriculum.experiments.perform import Outcome, perform
 from curriculum.experiments.plan import Task
 from curriculum.experiments.settings import ExperimentError
 
 DEATHS = 3
-SECONDS = 5  # that a scheduler may take to answer
 
 
 class Fault:
@@ -141,57 +138,29 @@ class Dask:
 
     def run(self, tasks: Sequence[Task], is_recorded: bool) -> Iterator[Ended]:
         try:
-            distributed: Any = import_module("distributed")
-        except ImportError:
-            raise ExperimentError(
-                "--dask needs distributed; run `make locked` in a checkout, then the same command "
-                "with .venv/bin/python",
-                69,
-            ) from None
-        cluster: Any = None
+            cluster = Connection(self._address, self._jobs)
+        except ClusterError as fault:
+            raise ExperimentError(str(fault), 69) from None
+        call = partial(attempt, is_recorded=is_recorded)
         try:
-            if self._address == "local":
-                cluster = distributed.LocalCluster(
-                    n_workers=self._jobs, threads_per_worker=1, dashboard_address=None
-                )
-            client = distributed.Client(
-                cluster or self._address, timeout=SECONDS, set_as_default=False
-            )
-        except (OSError, ValueError, TimeoutError) as fault:
-            raise ExperimentError(
-                f"--dask {self._address}: no scheduler answers ({fault}); start one", 69
-            ) from None
-        for name in logging.root.manager.loggerDict:
-            if name.startswith("distributed"):
-                logging.getLogger(name).setLevel(logging.CRITICAL)  # told below
-        try:
-            call = partial(attempt, is_recorded=is_recorded)
-            futures = [
-                client.submit(call, task, key=f"{task.run_id}-{task.seed}", retries=DEATHS)
+            left = {
+                cluster.submit(call, task, key=f"{task.run_id}-{task.seed}", retries=DEATHS): task
                 for task in tasks
-            ]
-            by_key = {future.key: task for future, task in zip(futures, tasks, strict=True)}
-            futures_left = distributed.as_completed(futures, loop=client.loop)
-            del futures
-            for future in futures_left:
-                task = by_key[future.key]
+            }
+            while left:
+                future = cluster.next_ended()
+                task = left.pop(future)
                 broken = future.exception()
                 if broken is None:
                     yield task, future.result()
                 else:
                     yield task, Fault(task.run_id, f"{type(broken).__name__}: {broken}")
-                future.release()
-        except (CancelledError, OSError, RuntimeError, TimeoutError):
-            if client.status == "running":
-                raise
+        except GONE:
             raise ExperimentError(
                 f"--dask {self._address}: the scheduler was lost; run it again to go on", 69
             ) from None
         finally:
-            with suppress(OSError, RuntimeError, TimeoutError):  # nobody may be there to hear it
-                client.close()
-            if cluster:
-                cluster.close()
+            cluster.close()
 
 
 # endregion

@@ -140,7 +140,7 @@ def test_a_class_that_is_interrupted_keeps_what_was_graded(
         instructor.kill()
         instructor.communicate()
     told = [line for line in rest.splitlines() if "student-" not in line]
-    assert instructor.returncode == code
+    assert instructor.returncode == code, rest
     assert len(told) == bool(said), rest
     assert said in rest
     assert list((tmp_path / "class-reports").glob("student-*.json"))

@@ -88,7 +88,7 @@ def add_class(command: argparse.ArgumentParser) -> None:
     command.add_argument("folder", type=Path, metavar="DIR", help="one entry a submission")
     command.add_argument("--lessons", nargs="+", default=[], metavar="NAME", help="not all of them")
     command.add_argument("--jobs", type=int, default=2, metavar="N", help="at the same time (2)")
-    command.add_argument("--dask", metavar="ADDRESS", help="on the workers of that scheduler")
+    command.add_argument("--dask", metavar="ADDRESS", help="a Dask scheduler, or `local`")
     command.add_argument("--output", type=Path, metavar="DIR", help="reports (DIR-reports)")
     command.add_argument("--format", choices=FORMATS, default="json", help="beside the JSON")
     add_common(command)
@@ -105,7 +105,7 @@ def run_class(given: argparse.Namespace) -> int:
     terms = terms_of(given, given.lessons)
     pool: Pool
     if given.dask:
-        pool = Cluster(given.dask, terms.isolated)
+        pool = Cluster(given.dask, terms.isolated, given.jobs)
     else:
         check_box(terms)
         pool = Here(given.jobs)

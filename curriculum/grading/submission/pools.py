@@ -8,18 +8,21 @@ and it grades only in a box as good as here and with the same graders.
 from __future__ import annotations
 
 import itertools
-import logging
 from collections.abc import Generator, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from importlib import import_module
 from typing import Any, Protocol
 
+from curriculum.experiments.cluster import (
+    CONNECT_SECONDS,
+    GONE,
+    ClusterError,
+    Connection,
+)
 from curriculum.grading.cli.faults import NO_FILE, CommandError
 from curriculum.grading.submission.digests import digest_of_graders
 from curriculum.grading.submission.grading import Report, Work, grade
 from curriculum.grading.submission.isolation import best_box
 
-CONNECT_SECONDS = 5
 Ended = tuple[Work, Report | Exception]
 
 
@@ -57,30 +60,21 @@ class Here:
 class Cluster:
     """The workers of a Dask scheduler. What a lost worker had begun is graded by another one."""
 
-    def __init__(self, address: str, isolated: bool) -> None:
-        """Raises CommandError if the cluster is not there, or not fit for it."""
+    def __init__(self, address: str, isolated: bool, jobs: int = 1) -> None:
+        """`jobs` processes if the address is `local`.
+
+        Raises CommandError if the cluster is not there, or not fit for it.
+        """
         self._address, self._isolated = address, isolated
         try:
-            self._distributed: Any = import_module("distributed")
-        except ImportError:
-            raise CommandError(
-                "--dask needs the package distributed; run `make locked` in a checkout, then the"
-                " same command with .venv/bin/python",
-                NO_FILE,
-            ) from None
-        for name in logging.root.manager.loggerDict:
-            if name.startswith("distributed"):
-                logging.getLogger(name).setLevel(logging.CRITICAL)  # we say it ourselves
-        try:
-            self._client = self._distributed.Client(
-                address, timeout=CONNECT_SECONDS, set_as_default=False
-            )
-        except (OSError, ValueError, TimeoutError) as fault:
-            raise self._unfit(f"no scheduler answers ({fault}); start one") from None
+            self._cluster = Connection(address, jobs)
+        except ClusterError as fault:
+            raise CommandError(str(fault), NO_FILE) from None
+        self._client = self._cluster.client
         try:
             self._check()
         except BaseException:
-            self._client.close()
+            self._cluster.close()
             raise
 
     def _check(self) -> None:
@@ -103,21 +97,18 @@ class Cluster:
     def run(self, works: Iterable[Work]) -> Generator[Ended, None, None]:
         waiting, digest = iter(works), digest_of_graders()
         running: dict[Any, Work] = {}
-        ended = self._distributed.as_completed(loop=self._client.loop)
         try:
             while True:
                 room = 2 * self._threads() + 1 - len(running)
                 for work in itertools.islice(waiting, max(0, room)):
                     # Each call is its own: the same work for another instructor is not ours.
-                    future = self._client.submit(_grade_there, work, digest, pure=False)
-                    running[future] = work
-                    ended.add(future)
+                    running[self._cluster.submit(_grade_there, work, digest, pure=False)] = work
                 if not running:
                     return
-                future = next(ended)
+                future = self._cluster.next_ended()
                 yield running.pop(future), _report_of(future)
         finally:
-            self._client.close()
+            self._cluster.close()
 
     def _threads(self) -> int:
         """Of all workers just now; they come and go. Raises CommandError if the scheduler went."""
@@ -126,7 +117,7 @@ class Cluster:
             raise self._unfit(gone)
         try:
             return sum(self._client.nthreads().values())
-        except (OSError, TimeoutError, RuntimeError):
+        except GONE:
             raise self._unfit(gone) from None
 
 

@@ -1,0 +1,41 @@
+"""A connection to a cluster: Ctrl+C is never lost in it, and is Python's own again after it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from tests.golden import ROOT
+
+DROPPED = """
+import signal, time
+from curriculum.experiments.cluster import Connection
+
+class Finalized:
+    def __del__(self):
+        signal.raise_signal(signal.SIGINT)  # what a finalizer raises, Python drops
+
+if __name__ == "__main__":
+    cluster = Connection("local")
+    Finalized()
+    cluster.submit(time.sleep, 60)
+    try:
+        cluster.next_ended()
+    except KeyboardInterrupt:
+        print("interrupted")
+    finally:
+        cluster.close()
+    print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)
+"""
+
+
+def test_ctrl_c_in_a_finalizer_still_interrupts_what_waits() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", DROPPED],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert (done.stdout, done.stderr) == ("interrupted\nTrue\n", "")
