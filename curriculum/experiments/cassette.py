@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -21,6 +20,7 @@ from curriculum.core.model import Model, Retry, StreamingModel, stream_turn
 from curriculum.core.retry import close
 from curriculum.core.trace import to_json
 from curriculum.core.values import as_data
+from curriculum.core.whole_file import read_whole
 from curriculum.experiments.settings import ExperimentError
 
 VERSION = "0.1"
@@ -200,10 +200,7 @@ def read_cassette(path: str) -> list[Mapping[str, Any]]:
     if not path:
         raise ExperimentError("model.cassette: name the file to play")
     try:
-        with open(path, "rb") as file:
-            if os.fstat(file.fileno()).st_size > MOST_BYTES:
-                raise ExperimentError(f"{path}: larger than {MOST_BYTES} bytes; record less")
-            lines = file.read().decode().splitlines()
+        lines = read_whole(path, MOST_BYTES).decode().splitlines()
     except (OSError, ValueError) as fault:
         why = fault.strerror if isinstance(fault, OSError) else "not UTF-8 text"
         raise ExperimentError(f"{path}: {why}; record a cassette first", 66) from None

@@ -30,11 +30,13 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
+from curriculum.core.whole_file import read_whole
 from curriculum.experiments.metrics import METRICS
 from curriculum.experiments.settings import ExperimentError, Value, check_setting, complete
 
 READY = resources.files("curriculum.experiments") / "ready"
 MOST_RUNS = 100_000
+MOST_BYTES = 1024 * 1024  # of a file
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 _KEYS = {"name", "question", "about", "repetitions", "seed", "settings", "matrix", "skip", "report"}
 
@@ -108,7 +110,7 @@ def load_experiment(source: str) -> Experiment:
     if "/" not in source and packaged.is_file():
         return read_experiment(packaged.read_text("utf-8"), source, Path())
     try:
-        content = Path(source).read_bytes().decode()
+        content = read_whole(source, MOST_BYTES).decode()
     except (OSError, ValueError) as fault:
         why = fault.strerror if isinstance(fault, OSError) else "not UTF-8 text"
         names = ", ".join(ready_names())

@@ -12,6 +12,7 @@ import stat
 from collections.abc import Collection
 
 from curriculum.core.visible import quote
+from curriculum.core.whole_file import read_whole
 from curriculum.mino.config_error import ConfigError
 
 MOST_BYTES = 64 * 1024
@@ -28,16 +29,11 @@ def read_file(path: str, names: Collection[str]) -> dict[str, str]:
     With `api_key` in it, the file must be closed to other users.
     """
     try:
-        with open(path, "rb", opener=_open_at_once) as file:
-            mode, text = os.fstat(file.fileno()).st_mode, file.read(MOST_BYTES + 1)
+        text, mode = read_whole(path, MOST_BYTES), os.stat(path).st_mode
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except OSError as fault:
         raise ConfigError(f"{quote(path)}: {fault.strerror} (errno {fault.errno})") from None
-    if stat.S_ISFIFO(mode):
-        raise ConfigError(f"{quote(path)}: a named pipe; make it a file")
-    if len(text) > MOST_BYTES:  # a part of it would be other settings than were written
-        raise ConfigError(f"{quote(path)}: larger than {MOST_BYTES} bytes")
     import tomllib
 
     try:
@@ -76,7 +72,3 @@ def _without_text(fault: Exception) -> str:
 def _is_endless(number: float) -> bool:
     """Whether Python refuses to write it in decimal: TOML's hexadecimal numbers may be so long."""
     return isinstance(number, int) and abs(number) >= 10**18
-
-
-def _open_at_once(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NONBLOCK)  # a named pipe would hold up the start

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from curriculum.core.meters import Prices
 from curriculum.core.values import value
 from curriculum.core.visible import quote
+from curriculum.core.whole_file import read_whole
 from curriculum.mino.config_error import ConfigError
 
 MOST_PRICES = 1024 * 1024  # bytes of a file
@@ -102,13 +103,10 @@ def read_prices(path: str, model: str, source: str) -> Prices:
     """
     where = f"{source}: {quote(path)}"
     try:
-        with open(path, "rb") as file:
-            text = file.read(MOST_PRICES + 1)
+        text = read_whole(path, MOST_PRICES)
     except (OSError, ValueError) as fault:
         why = f"{fault.strerror} (errno {fault.errno})" if isinstance(fault, OSError) else fault
         raise ConfigError(f"{where}: {why}") from None
-    if len(text) > MOST_PRICES:
-        raise ConfigError(f"{where}: larger than {MOST_PRICES} bytes")
     import tomllib
 
     try:

@@ -12,11 +12,19 @@ from typing import TypeVar
 from curriculum.core.errors import TraceError
 from curriculum.core.visible import quote
 from curriculum.trace.foreign import Foreign, NotThisFormatError
-from curriculum.trace.inputs import BAD_DATA, EXIT_CODES, RefusedError, open_source, shown_progress
+from curriculum.trace.inputs import (
+    BAD_DATA,
+    EXIT_CODES,
+    NO_INPUT,
+    RefusedError,
+    open_source,
+    shown_progress,
+)
 from curriculum.trace.outputs import open_output
 
 AGENTS = ("codex", "claude-code", "mini-swe-agent")
 BLOCK_BYTES = 1 << 20
+MOST_BYTES = 1 << 28  # a session is read whole
 
 Parser = TypeVar("Parser", bound=argparse.ArgumentParser)
 
@@ -46,6 +54,8 @@ def run(arguments: argparse.Namespace) -> int:
         data = bytearray()
         while block := source.read(BLOCK_BYTES):
             data += block
+            if len(data) > MOST_BYTES:
+                raise RefusedError(f"{source.said}: larger than {MOST_BYTES} bytes", NO_INPUT)
             if progress:
                 progress(len(data))
         said = source.said

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from pathlib import Path
 
+from curriculum.core.whole_file import read_whole
 from curriculum.trace.inputs import NO_INPUT, RefusedError, reason
 from curriculum.trace.report import shown_name
 
 PER_MILLION = 1_000_000
+MOST_BYTES = 1024 * 1024  # of a file
 ANY = "*"
 
 
@@ -44,7 +45,7 @@ def read_prices(name: str) -> dict[str, Price]:
     """The prices of a file. Raises RefusedError with exit code 66."""
     said = shown_name(name)
     try:
-        data = json.loads(Path(name).read_bytes())
+        data = json.loads(read_whole(name, MOST_BYTES))
         if not isinstance(data, dict):
             raise ValueError("it is no object of models")
         return {model: _price(model, given) for model, given in data.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -123,6 +124,13 @@ def test_a_file_that_is_no_cassette_is_refused_in_one_line(
         read_cassette(str(tape))
     assert told in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_a_cassette_is_a_file(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in (str(tmp_path / "pipe"), "/dev/zero"):
+        with pytest.raises(ExperimentError, match="Not a regular file; record a cassette first"):
+            read_cassette(path)
 
 
 def test_a_live_experiment_without_its_key_is_refused_before_any_run(tmp_path: Path) -> None:

@@ -96,6 +96,7 @@ def test_metrics_that_are_no_list_are_told() -> None:
     [
         (["run", "nothing.toml"], 66, "No such file or directory; give a TOML file or one of:"),
         (["run", "."], 66, "Is a directory"),
+        (["run", "/dev/zero"], 66, "/dev/zero: Not a regular file; give a TOML file or one of:"),
         (["run"], 64, "FILE"),
         (["run", "budgets", "--jobs", "0"], 64, "not a number from 1 to 256"),
         (["report", "budgets"], 66, "no results yet; run it first"),

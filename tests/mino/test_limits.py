@@ -6,6 +6,7 @@ Each through the real process, in `mino run` and on a real terminal; its trace v
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -240,6 +241,8 @@ def test_a_budget_that_is_used_up_ends_the_turn_between_two_requests(
         (["--prices", "FILE"], PRICES.replace("5_000_000", "true"), "whole numbers"),
         (["--prices", "FILE"], PRICES.replace("5_000_000", f"0x{'f' * 5000}"), "whole numbers"),
         (["--prices", ""], None, "No such file"),
+        (["--prices", "/dev/zero"], None, "Not a regular file"),
+        (["--prices", "PIPE"], None, "Not a regular file"),
         (["--max-cost", ""], None, "dollars"),
         (["--max-tokens", ""], None, "whole number"),
         (["--deadline", ""], None, "seconds"),
@@ -261,7 +264,9 @@ def test_a_limit_that_cannot_be_kept_is_refused_in_one_line(
     prices = desk.home / "prices.toml"
     if text is not None:
         prices.write_text(text)
-    given = [str(prices) if one == "FILE" else one for one in arguments]
+    os.mkfifo(desk.home / "pipe")
+    named = {"FILE": str(prices), "PIPE": str(desk.home / "pipe")}
+    given = [named.get(one, one) for one in arguments]
     if given[0].startswith("--deadline"):
         given = [f"{given[0]}={given[1]}"]
     with script() as server:
