@@ -92,27 +92,36 @@ def _check(name: str, rules: SecretRules, engine: Engine) -> int:
             found = [("", f"{torn} bytes without LF, which cannot be checked")]
         for pointer, mask in found:
             count += 1
-            print(f"{shown_name(name)}: line {held.line}: {ascii(pointer)[1:-1]} {mask}")
+            where = f"{ascii(pointer)[1:-1]} " if pointer else ""
+            print(f"{shown_name(name)}: line {held.line}: {where}{mask}")
     if not count:
         print(f"{shown_name(name)}: nothing to mask")
     return count
 
 
+def _misplaced(held: Held, engine: Engine) -> str:
+    """Where a mask stands that makes the event none; "" if each may stand where it is."""
+    pointers = [pointer for pointer, _ in held.found]
+    judge = engine.judges.get(held.event.get("type", OTHER), engine.judges[OTHER])
+    if judge.is_valid(held.event) and "/type" not in pointers:
+        return ""  # a type that is masked would be taken for one that is not known yet
+    wrong = {"/type", *(pointer for pointer, _ in judge.problems(held.event))}
+    first = next((pointer for pointer in pointers if pointer in wrong), pointers[0])
+    return ascii(first)[1:-1] or "the top of the event"
+
+
 def _write(name: str, rules: SecretRules, engine: Engine, sink: TextIO) -> None:
     counts: Counter[str] = Counter()
-    shapes = engine.judges
     for held, torn in _redacted(name, rules, engine):
         if torn:
             print(f"redact: the last {torn} bytes have no LF and are left out", file=sys.stderr)
             continue
         if held.found:
             counts.update(mask.split(":")[1] for _, mask in held.found)
-            judge = shapes.get(held.event.get("type", OTHER), shapes[OTHER])
-            if not judge.is_valid(held.event):
-                pointer = held.found[0][0]
+            if where := _misplaced(held, engine):
                 raise RefusedError(
-                    f"line {held.line}: a secret stands at {ascii(pointer)[1:-1]}, where no mask "
-                    "may stand; the trace cannot be shared",
+                    f"line {held.line}: a secret stands at {where}, where no mask may stand; the "
+                    "trace cannot be shared",
                     BAD_DATA,
                 )
         try:
