@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,12 @@ settings.register_profile(
 # For a longer hunt by hand: python -m pytest --hypothesis-profile=long
 settings.register_profile("long", max_examples=10_000, deadline=None)
 settings.load_profile("ci")
+
+# A suite that a script has put in the background ignores Ctrl+C, and so would all that it starts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 NO_CHROMIUM = "no Chromium; install it (Debian: apt-get install chromium)"
 
