@@ -14,6 +14,7 @@ from pathlib import Path
 
 from lessons.book.places import Places
 from lessons.book.players import figure
+from tests.prose.checks import definition
 from tests.prose.page import FENCE, QUOTE, SOURCE
 from tests.prose.pages import SECTIONS
 
@@ -23,6 +24,9 @@ _LINK = re.compile(r"(`+)[^`]+\1|(?<=\]\()([^()\s]+)(?=\))")
 _LANGUAGE = re.compile(r"^\[(?:English|中文)\]\(\S+\)(?: · |$)")
 _CONSOLE = re.compile(r'<div class="language-console highlight">(.*?)</div>', re.DOTALL)
 _CODE_LINE = re.compile(r'data-line="(\d+)" href="([^"]+)"')
+_BLOCK = re.compile(r"<pre.*?</pre>", re.DOTALL)
+# A tag, or a run of characters that are twice as wide as a letter in a terminal.
+_WIDE = re.compile(r"<[^>]*>|([\u3000-\u303f\u3400-\u9fff\uff00-\uff60]+)")
 _RUN = SECTIONS[6]  # Run it and observe it
 
 
@@ -65,14 +69,15 @@ def _linked(line: str, page: Path, places: Places) -> str:
 
 
 def first_line(root: Path, reference: str) -> int:
-    """The line (from 1) on which a quoted region `PATH#NAME` begins; 1 if it is not there.
+    """The line (from 1) on which what `PATH#NAME` quotes begins; 1 if it is not there.
 
     A stale quote is for the checks of the pages to tell.
     """
     name, _, region = reference.partition("#")
-    lines = [line.strip() for line in (root / name).read_text("utf-8").splitlines()]
+    lines = (root / name).read_text("utf-8").splitlines()
+    marks = [line.strip() for line in lines]
     mark = f"# region: {region}"
-    return lines.index(mark) + 2 if mark in lines else 1
+    return marks.index(mark) + 2 if mark in marks else min(definition(lines, region), default=1)
 
 
 def code_page(path: Path, root: Path) -> str:
@@ -96,9 +101,17 @@ def _head(path: Path, root: Path) -> str:
 
 
 def finish(content: str) -> str:
-    """The HTML of a page: links to lines of code, and copy buttons that take only the commands."""
+    """The HTML of a page: links to lines of code, copy buttons that take only the commands.
+
+    In blocks, Chinese characters are marked, so that drawings with them keep their columns.
+    """
     content = _CODE_LINE.sub(r'href="\2#line-0-\1"', content)
+    content = _BLOCK.sub(lambda block: _WIDE.sub(_marked, block[0]), content)
     return _CONSOLE.sub(_copied, content)
+
+
+def _marked(found: re.Match[str]) -> str:
+    return f'<span class="wide">{found[1]}</span>' if found[1] else found[0]
 
 
 def _copied(block: re.Match[str]) -> str:

@@ -121,6 +121,10 @@ def test_quoted_code_leads_to_its_first_line(book: Path) -> None:
     lines = (ROOT / "curriculum/core/messages.py").read_text("utf-8").splitlines()
     first = lines.index("# region: message") + 2
     assert f'href="code/curriculum/core/messages.py.html#line-0-{first}"' in text
+    text = (book / "en" / "s08_when_to_give_up.html").read_text("utf-8")  # quotes a function
+    lines = (ROOT / "curriculum/core/retry.py").read_text("utf-8").splitlines()
+    first = next(n for n, line in enumerate(lines, 1) if line.startswith("    def wait_us("))
+    assert f'href="code/curriculum/core/retry.py.html#line-0-{first}"' in text
 
 
 @pytest.fixture(scope="module")

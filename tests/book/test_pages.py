@@ -76,6 +76,30 @@ def test_the_search_finds_a_page_by_a_word(
     assert ("?h=" in page.url) is (language == "en")  # in Chinese it would mark every 恢 and 复
 
 
+def test_each_language_has_its_fonts_and_fetches_none(open_page: Opened) -> None:
+    family = "getComputedStyle(document.body).fontFamily"
+    assert open_page("en/index.html").evaluate(family).startswith("system-ui")
+    page = open_page("zh/index.html")
+    assert page.evaluate(family).startswith("Han, system-ui")
+    faces = "[...document.styleSheets].flatMap(s => [...s.cssRules]).filter(r => r.type === 5)"
+    sources = page.evaluate(f"{faces}.map(r => r.style.getPropertyValue('src'))")
+    assert len(sources) == 2
+    assert not [source for source in sources if "url(" in source]
+
+
+def test_a_chinese_drawing_has_two_columns_for_a_character(open_page: Opened) -> None:
+    page = open_page("zh/s01_agent_loop.html")
+    wide = page.locator("pre .wide")
+    assert wide.count() > 10
+    spacing = wide.first.evaluate("e => parseFloat(getComputedStyle(e).letterSpacing)")
+    size = wide.first.evaluate("e => parseFloat(getComputedStyle(e).fontSize)")
+    letter = wide.first.evaluate(
+        "e => { e.textContent = '0'; e.style.letterSpacing = 0;"
+        " return e.getBoundingClientRect().width }"
+    )
+    assert abs(size + spacing - 2 * letter) < 0.1
+
+
 def test_a_table_of_a_phone_scrolls_in_its_box_and_breaks_no_name(open_page: Opened) -> None:
     page = open_page("en/index.html", **PHONE)
     box = page.locator(".md-typeset__scrollwrap").first

@@ -49,7 +49,9 @@ def region(root: Path, reference: str) -> tuple[str, ...]:
                 break
         elif depth:
             taken.append(line)
-    taken = taken or _definition(lines, wanted)
+    marks = ("# region: ", "# endregion")
+    named = [lines[number - 1] for number in definition(lines, wanted)]
+    taken = taken or [line for line in named if not line.strip().startswith(marks)]
     if not taken:
         raise QuoteError(f"{name} has no region, function or class {wanted!r}")
     # Where the marks of an inner region stood, two blank lines may meet.
@@ -57,19 +59,17 @@ def region(root: Path, reference: str) -> tuple[str, ...]:
     return tuple(textwrap.dedent(text).strip("\n").split("\n"))
 
 
-def _definition(lines: Sequence[str], wanted: str) -> list[str]:
-    """The lines of a function or class, decorators included, named by its dotted path, if any."""
-    body = ast.parse("\n".join(lines)).body
-    taken: list[str] = []
+def definition(lines: Sequence[str], wanted: str) -> range:
+    """The line numbers (from 1) of a function or class, named by its dotted path; empty if none."""
+    body, found = ast.parse("\n".join(lines)).body, range(0)
     for part in wanted.split("."):
         kinds = (ast.FunctionDef, ast.ClassDef)
-        found = next((node for node in body if isinstance(node, kinds) and node.name == part), None)
-        if found is None:
-            return []
-        first = min(node.lineno for node in (found, *found.decorator_list))
-        body, taken = found.body, list(lines[first - 1 : found.end_lineno])
-    marks = ("# region: ", "# endregion")
-    return [line for line in taken if not line.strip().startswith(marks)]
+        node = next((node for node in body if isinstance(node, kinds) and node.name == part), None)
+        if node is None or node.end_lineno is None:
+            return range(0)
+        first = min(each.lineno for each in (node, *node.decorator_list))
+        body, found = node.body, range(first, node.end_lineno + 1)
+    return found
 
 
 def stale_quotes(page: Page, root: Path) -> Iterator[str]:
