@@ -50,7 +50,7 @@ class Canaries:
         if b"\\" in window:
             for line, text in enumerate(window.split(b"\n"), self._line):
                 if b"\\" in text:
-                    numbers = self.find(text.decode("utf-8", "replace"))
+                    numbers = self.find(text.decode(errors="replace"))
                     found |= {(line, number) for number in numbers}
         for line, number in sorted(found - self._found):
             said = f"planted secret {number} stands in this line"
@@ -147,12 +147,9 @@ class Seams:
 
 
 def _forms(secret: str) -> list[bytes]:
-    """A text as bytes, plain and as JSON writes it: escaped as little or as much as it may."""
-    escaped = json.dumps(secret)[1:-1]
-    slashes = escaped.replace("/", "\\/")
-    forms = [secret, to_json(secret)[1:-1], escaped, slashes, _in_pointer(secret)]
-    forms.append(json.dumps(secret, ensure_ascii=False)[1:-1])
-    return sorted({form.encode() for form in forms}, key=len, reverse=True)
+    """A text as bytes, plain, as traces and messages write it, and in a pointer; longest first."""
+    forms = {secret, to_json(secret)[1:-1], json.dumps(secret)[1:-1], _in_pointer(secret)}
+    return sorted((form.encode() for form in forms), key=len, reverse=True)
 
 
 def _in_pointer(secret: str) -> str:

@@ -79,6 +79,8 @@ diff - -
 diff run.jsonl none.jsonl
 diff run.jsonl broken.jsonl
 stats broken.jsonl
+stats short
+validate short
 stats bare.jsonl
 stats typed.jsonl
 stats misshapen.jsonl

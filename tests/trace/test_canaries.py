@@ -62,10 +62,11 @@ def test_a_secret_is_found_once_however_json_spells_it(
 
 
 @pytest.mark.parametrize("spelled", [r"s\u00E9cr\u002Bet", r"\u0073\u00e9cr+et", "sécr+et"])
-@pytest.mark.parametrize("cut", ["line", "torn", "half"])
+@pytest.mark.parametrize("cut", ["line", "torn", "half", "bytes"])
 def test_a_line_that_cannot_be_parsed_is_looked_through_too(spelled: str, cut: str) -> None:
     lines = to_bytes(numbered(story.calls())).splitlines(keepends=True)
-    lines[1] = b'{"content":"' + spelled.encode() + (b"\n" if cut == "line" else b"")
+    broken = b"\xff" if cut == "bytes" else b""
+    lines[1] = b'{"content":"' + broken + spelled.encode() + (b"" if cut == "half" else b"\n")
     report = look(b"".join(lines[:2]) if cut == "torn" else b"".join(lines), "sécr+et")
     assert (2, "R05", "") in places(report)
 

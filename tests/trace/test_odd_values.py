@@ -35,6 +35,7 @@ from tests.trace.story import (
     numbered,
     place,
     response,
+    result,
     to_bytes,
     user,
 )
@@ -62,6 +63,26 @@ def test_a_secret_in_several_lines_of_a_block_is_told_of_each() -> None:
     lines[13] = lines[13].replace(b"noon", b"planted-one planted-one")
     found = judge(b"".join(lines), "planted-one")
     assert [line for line, code, _ in found if code == "R05"] == [2, 7, 14]
+
+
+@pytest.mark.parametrize("secret", ['"quoted-1', "a/b-secret", "sécret\u2028-1", "plain-one"])
+def test_a_message_that_would_quote_a_planted_secret_has_a_mask_there(secret: str) -> None:
+    story = calls()
+    story[place(story, "tool.result")]["payload"]["call_id"] = secret
+    report = validate(
+        io.BytesIO(to_bytes(numbered(story))).read, make_engine(), Options(secrets=(secret,))
+    )
+    assert [found.message for found in report.findings if found.code == "T01"] == [
+        'no call is "[REDACTED:canary:1]"'
+    ]
+
+
+def test_a_field_of_no_right_shape_is_told_and_taken_for_nothing_else() -> None:
+    story = calls()
+    del story[place(story, "tool.output")]
+    story[place(story, "tool.result")] = {**result("unknown"), "provenance": {"source": "odd"}}
+    line = place(story, "tool.result") + 1
+    assert judge(to_bytes(numbered(story))) == [(line, "E01", "/provenance/source")]
 
 
 def test_an_empty_key_is_a_key_to_both_engines() -> None:

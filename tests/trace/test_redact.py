@@ -324,6 +324,8 @@ def test_a_secret_in_the_marks_themselves_is_masked() -> None:
     story[7]["payload"]["display"] = {CANARY: "[REDACTED:key:1]"}
     pointer = "/payload/display/" + CANARY.replace("~", "~0").replace("/", "~1")
     story[7]["redaction"] = {"status": "redacted", "policy": CANARY, "items": [pointer]}
+    [held] = Redactor(SecretRules([CANARY])).take(copy.deepcopy(story[1]))
+    assert held.found == [("/redaction/policy", "[REDACTED:known:1]")]
     after = redacted(story, CANARY)
     assert verdict(after, CANARY) == (Verdict.COMPLETE, {})
     assert loaded(after)[7]["redaction"]["items"] == ["/payload/display/[REDACTED:known:1]"]
