@@ -10,6 +10,7 @@ beside the question is told, and nothing is approved there.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 
@@ -139,12 +140,17 @@ def brief(display: Mapping[str, object]) -> dict[str, object]:
 
 def _field(name: str, field: object) -> str:
     if isinstance(field, Mapping):
-        return " ".join(f"{one_line(str(key))}={quote(str(text))}" for key, text in field.items())
+        return " ".join(f"{one_line(str(key))}={quote(_plain(one))}" for key, one in field.items())
     if name == "notice":
         return one_line(str(field))
     if isinstance(field, (int, float)) and not isinstance(field, bool):
         return f"{field}{UNITS.get(name, '')}"
-    return break_lines(quote(str(field)))
+    return break_lines(quote(_plain(field)))
+
+
+def _plain(field: object) -> str:
+    """A text as it is, anything else as JSON."""
+    return field if isinstance(field, str) else json.dumps(field, ensure_ascii=False)
 
 
 # endregion

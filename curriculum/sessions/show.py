@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from curriculum.core.values import TYPE_CHECKING
 from curriculum.sessions.state import calls_of
 from curriculum.sessions.text import first_words, shown
@@ -60,4 +62,5 @@ def _texts(record: StoredRecord) -> Iterator[str]:
 
 def _fields(fields: Mapping[str, object]) -> Iterator[str]:
     for name, field in fields.items():
-        yield f"{shown(name)}: {field}"
+        text = field if isinstance(field, str) else json.dumps(field, ensure_ascii=False)
+        yield f"{shown(name)}: {text}"

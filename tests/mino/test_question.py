@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from curriculum.mino.question import field_lines
 from curriculum.providers.scripted_answers import responses_events
 from tests.mino.desk import Desk, calls, outputs, says, script
 from tests.mino.person import QUESTION, Person, is_alive, squeezed
@@ -528,3 +529,9 @@ def test_a_tool_name_without_end_takes_two_rows_at_most(desk: Desk) -> None:
         shown = squeezed(person.see("Assistant> Done."))
     assert f"[Tool:{'n' * 64}...(5000characters)]" in shown
     assert "n" * 65 not in shown
+
+
+def test_what_is_no_text_is_shown_as_json() -> None:
+    """Our own tools show texts, numbers and one table of texts; a tool of yours may show more."""
+    shown = field_lines({"all": True, "paths": ["a", None], "deep": {"x": {"y": [1.5]}, "z": "w"}})
+    assert shown == ['all: "true"', 'paths: "[\\"a\\", null]"', 'deep: x="{\\"y\\": [1.5]}" z="w"']
