@@ -23,7 +23,7 @@ from types import TracebackType
 import pyte
 
 ROOT = Path(__file__).resolve().parents[2]
-PATIENCE_SECONDS = 30.0  # only a hung program takes so long
+PATIENCE_SECONDS = 60.0  # only a hung program takes so long
 QUESTION = "Approve this operation? [y/N]"
 # The process makes the terminal its own, then becomes mino: no fork of this threaded process.
 # It gives up what root may do beyond an ordinary user (capabilities(7)): so do its children.

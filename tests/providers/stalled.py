@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 
-PATIENCE_SECONDS = 20.0  # of whoever waits for a thread
+PATIENCE_SECONDS = 60.0  # of whoever waits for a thread
 SMALL = 4096  # bytes that a server takes before somebody reads them
 SMALL_SEGMENT = 536  # bytes: loopback's own of 64 KiB let the sender keep megabytes in the kernel
 
