@@ -274,7 +274,7 @@ def test_a_second_start_is_refused_while_the_first_one_runs(file: Path, tmp_path
 def test_ctrl_c_is_one_line_and_the_next_start_goes_on(
     jobs: str, file: Path, tmp_path: Path
 ) -> None:
-    slow = 'steps = 2\n[settings.tool]\nread_ms = 60\n[settings.clock]\nkind = "real"'
+    slow = 'steps = 2\n[settings.tool]\nread_ms = 200\n[settings.clock]\nkind = "real"'
     file.write_text(SMALL.replace("steps = 2", slow))
     out = tmp_path / "out"
     running = subprocess.Popen(
