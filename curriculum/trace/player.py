@@ -13,11 +13,11 @@ from curriculum.trace.film import Film, after, before
 SLOWEST, FASTEST = -3, 6  # powers of two: an eighth to 64 times
 MOST_DIGITS = 9
 HELP = (
-    ("→ n l", "next event"),
-    ("← b h", "back one event"),
+    ("→ l", "next event"),
+    ("← h", "back one event"),
     ("space", "play, pause"),
-    ("↓ ] j", "next turn"),
-    ("↑ [ k", "turn before"),
+    ("↓ n ] j", "next turn"),
+    ("↑ p [ k", "turn before"),
     ("e E", "next error, error before"),
     ("Home g, End G", "first, last event"),
     ("+ -", "faster, slower"),
@@ -43,10 +43,10 @@ class Player:
         self._since = 0.0
         self._keys: dict[str, Callable[[], None]] = {}
         for names, act in (
-            (("right", "n", "l", "pagedown"), lambda: self._go(self.position + 1)),
-            (("left", "b", "h", "pageup"), lambda: self._go(self.position - 1)),
-            (("down", "]", "j"), lambda: self._jump(after(film.turns, self.position), "turn")),
-            (("up", "[", "k"), lambda: self._jump(before(film.turns, self.position), "turn")),
+            (("right", "l", "pagedown"), lambda: self._go(self.position + 1)),
+            (("left", "h", "pageup"), lambda: self._go(self.position - 1)),
+            (("down", "n", "]", "j"), lambda: self._jump(after(film.turns, self.position), "turn")),
+            (("up", "p", "[", "k"), lambda: self._jump(before(film.turns, self.position), "turn")),
             (("e",), lambda: self._jump(after(film.troubles, self.position), "error")),
             (("E",), lambda: self._jump(before(film.troubles, self.position), "error")),
             (("home", "g"), lambda: self._go(0)),

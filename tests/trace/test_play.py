@@ -70,8 +70,8 @@ def press(player: Player, *keys: str) -> int:
 def test_keys_step_and_stop_at_both_ends(film: Film) -> None:
     player = Player(film, 1.0)
     assert press(player, "left") == 0
-    assert press(player, "right", "n", "l", "enter") == 4
-    assert press(player, "b", "h") == 2
+    assert press(player, "right", "pagedown", "l", "enter") == 4
+    assert press(player, "pageup", "h") == 2
     assert press(player, "G") == press(player, "right") == len(film) - 1
     assert press(player, "home") == 0
 
@@ -82,6 +82,7 @@ def test_keys_jump_by_turn_and_to_errors(film: Film) -> None:
     assert press(player, "down") == 14
     assert player.note == "no further turn that way"
     assert press(player, "up") == 1
+    assert [press(player, "n"), press(player, "p")] == [14, 1]  # as in the browser
     assert [press(player, "e") for _ in range(2)] == list(film.troubles) == [24, 25]
     assert press(player, "E") == 24
     assert [film.event(index)["type"] for index in film.troubles] == ["tool.result", "error"]
@@ -419,7 +420,7 @@ def test_hostile_text_cannot_move_the_cursor(screen: Callable[..., Screen], tmp_
     on = screen("play", path)
     on.wait_for(r"event 1/15")
     for before, after in pairwise(range(1, 16)):
-        on.press("n")
+        on.press("l")
         on.wait_for(rf"event {after}/15")
         assert before < after
     assert on.raw.count(b"\x1b[2J") == 1  # ours, when it took the screen
