@@ -117,8 +117,8 @@ def _checked(data: object, where: str) -> dict[str, Any]:
         _texts(exchange.get("answer", {}).get("pieces", ()), f"{here}, answer: pieces")
         _headers(exchange.get("headers", {}), here)
         _headers(exchange.get("expect", {}).get("headers", {}), f"{here}, expect")
-        if not 100 <= exchange.get("status", 200) <= 599:
-            raise ScenarioError(f"{here}: status must be from 100 to 599")
+        if not 100 <= exchange.get("status", 200) <= 999:
+            raise ScenarioError(f"{here}: status must be from 100 to 999")
         for at, call in enumerate(exchange.get("answer", {}).get("calls", ()), 1):
             _call(call, f"{here}, answer, call {at}")
         if exchange.get("line_end", "\n") not in LINE_ENDS:

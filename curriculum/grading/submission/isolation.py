@@ -84,7 +84,12 @@ with socket.socket() as any_socket:
 def inside(kind: str, root: Path, package: Path, command: Sequence[str]) -> list[str]:
     """The command that runs `command` in a box of that kind; `root` is an empty folder."""
     enter = _bubblewrap(package) if kind == BUBBLEWRAP else _unshare(root, package)
-    return [shutil.which(enter[0]) or enter[0], *enter[1:], *command]
+    return [_which(enter[0]) or enter[0], *enter[1:], *command]
+
+
+def _which(name: str) -> str | None:
+    """Where a program is; the path of an ordinary user often leaves out /usr/sbin (chroot)."""
+    return shutil.which(name) or shutil.which(name, path=ENV["PATH"])
 
 
 def _bubblewrap(package: Path) -> list[str]:
@@ -157,7 +162,7 @@ def best_box() -> str:
 @functools.cache
 def why_not(kind: str) -> str:
     """Why there can be no box of that kind here; empty if there can. Tried once."""
-    absent = [name for name in NEEDED[kind] if not shutil.which(name)]
+    absent = [name for name in NEEDED[kind] if not _which(name)]
     if absent:
         return f"there is no {', '.join(absent)}"
     with tempfile.TemporaryDirectory() as name:
