@@ -174,7 +174,7 @@ def test_a_directory_that_is_gone_is_one_line(desk: Desk) -> None:
         [
             "bash",
             "-c",
-            f"rmdir {shlex.quote(str(gone))}; exec {shlex.quote(sys.executable)} -m curriculum.mino run --demo go",
+            f"rmdir ../gone; exec {shlex.quote(sys.executable)} -m curriculum.mino run --demo go",
         ],
         env=desk.environment,
         cwd=gone,
