@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import quote
+
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
@@ -56,6 +58,20 @@ def test_the_switch_of_the_language_stays_on_the_page(open_page: Opened, from_di
 
 
 @pytest.mark.parametrize("from_disk", [False, True])
+def test_the_switch_of_the_language_keeps_the_section(open_page: Opened, from_disk: bool) -> None:
+    page = open_page("en/s04_approvals.html#what-to-notice", from_disk)
+    page.get_by_role("link", name="中文").click()
+    page.wait_for_url("**/zh/s04_approvals.html#*")
+    heading = page.get_by_role("heading", name="值得注意的地方")
+    expect(heading).to_be_in_viewport()
+    assert page.url.endswith(f"#{quote(str(heading.get_attribute('id')))}")
+    page.get_by_role("link", name="English").click()
+    page.wait_for_url("**/en/s04_approvals.html#what-to-notice")
+    page.go_back()
+    expect(page.locator("html")).to_have_attribute("lang", "zh")
+
+
+@pytest.mark.parametrize("from_disk", [False, True])
 @pytest.mark.parametrize(
     ("language", "words", "found"),
     [
@@ -70,6 +86,9 @@ def test_the_search_finds_a_page_by_a_word(
     page = open_page(f"{language}/index.html", from_disk)
     page.get_by_role("textbox").click()
     page.keyboard.insert_text(words)  # as pasted with the mouse: no key is pressed
+    expect(page.locator(".md-search-result__link").first).to_be_visible()
+    links = page.locator(".md-search-result__link").evaluate_all("all => all.map(e => e.href)")
+    assert not [link for link in links if link.endswith("?h=")]
     result = page.locator(".md-search-result__article h1", has_text=found)
     result.click()
     expect(page.locator("article h1")).to_contain_text(found)

@@ -55,3 +55,22 @@ function reachTables() {
 
 addEventListener("load", reachTables);
 addEventListener("resize", reachTables);
+
+// A page that is found by its sections alone would be opened with no word to mark (?h=).
+new MutationObserver(() => {
+  const words = encodeURIComponent(query.value.trim());
+  for (const link of document.querySelectorAll(".md-search-result__link[href$='?h=']")) {
+    link.href += words;
+  }
+}).observe(document.querySelector(".md-search-result__list"), { childList: true });
+
+// The switch of the language keeps the section: both languages have the same headings, in order.
+const headings = [...document.querySelectorAll("article :is(h1, h2, h3)[id]")];
+const other = document.querySelector("a.language");
+
+other.addEventListener("click", () => {
+  const passed = headings.filter((heading) => heading.getBoundingClientRect().top < innerHeight / 3);
+  other.hash = passed.length > 1 ? `section-${passed.length - 1}` : "";
+});
+const section = headings[/^#section-(\d+)$/.exec(location.hash)?.[1]];
+if (section) location.replace(`#${section.id}`);
