@@ -1,9 +1,10 @@
 """Recording and playback: every answer of a model in a file, and a model that gives them again.
 
 A cassette is JSONL: a header, then one line for each request, with a digest of what was asked and
-the answer piece by piece, or the error. Headers and keys are never part of it; should an answer
-repeat a key, it is masked. Playback refuses a request that is not the one that was recorded: the
-harness has changed, and what the model would have said to it nobody knows.
+the answer piece by piece, or the error. Headers and keys are never part of it: should an answer
+repeat a key, the adapter has masked it before it comes here. Playback refuses a request that is not
+the one that was recorded: the harness has changed, and what the model would have said to it nobody
+knows.
 """
 
 from __future__ import annotations
@@ -24,7 +25,6 @@ from curriculum.core.whole_file import read_whole
 from curriculum.experiments.settings import ExperimentError
 
 VERSION = "0.1"
-MASK = "[REDACTED:api-key:1]"
 MOST_BYTES = 256 * 1024 * 1024
 KINDS: Mapping[str, type[RunError]] = {
     kind.__name__: kind
@@ -39,20 +39,13 @@ KINDS: Mapping[str, type[RunError]] = {
 }
 
 
-def digest_of(
-    messages: Sequence[Message],
-    tools: Sequence[Mapping[str, object]],
-    secret: str | None = None,
-) -> str:
-    """A digest of a request as the model is shown it, without a provider's own items.
-
-    A secret counts as its mask: that is what the request of a playback will hold.
-    """
+def digest_of(messages: Sequence[Message], tools: Sequence[Mapping[str, object]]) -> str:
+    """A digest of a request as the model is shown it, without a provider's own items."""
     asked = [
         [m.role, m.content, m.call_id, [list(as_data(call).values()) for call in m.tool_calls]]
         for m in messages
     ]
-    return hashlib.sha256(to_json(_masked([asked, list(tools)], secret)).encode()).hexdigest()
+    return hashlib.sha256(to_json([asked, list(tools)]).encode()).hexdigest()
 
 
 # region: record
@@ -62,60 +55,35 @@ class RecordingModel:
     A request that was cancelled is not kept: it has no answer.
     """
 
-    def __init__(
-        self,
-        model: Model | StreamingModel,
-        write: Callable[[str], object],
-        secret: str | None = None,
-    ) -> None:
-        self._model, self._write, self._secret = model, write, secret
+    def __init__(self, model: Model | StreamingModel, write: Callable[[str], object]) -> None:
+        self._model, self._write = model, write
         self._line({"cassette_version": VERSION})
 
     def stream(
         self, messages: Sequence[Message], tools: Sequence[dict[str, object]]
     ) -> Iterator[str | Retry | ModelTurn]:
-        request = digest_of(messages, tools, self._secret)
+        request = digest_of(messages, tools)
         items: list[dict[str, object]] = []
         answer = stream_turn(self._model, messages, tools)
         try:
             for item in answer:
                 items.append(_plain(item))
                 if isinstance(item, ModelTurn):
-                    self._keep(request, items)
+                    self._line({"request": request, "items": items})
                 yield item
         except RunError as fault:
             if type(fault).__name__ in KINDS:
                 items.append(_plain_fault(fault))
-                self._keep(request, items)
+                self._line({"request": request, "items": items})
             raise
         finally:
             close(answer)
 
-    def _keep(self, request: str, items: list[dict[str, object]]) -> None:
-        shown = "".join(str(item.get("text", "")) for item in items)
-        if self._secret and self._secret in shown:  # it may lie across pieces: join them
-            rest = [item for item in items if "text" not in item]
-            items = [{"text": shown}, *rest]
-        self._line({"request": request, "items": items})
-
     def _line(self, data: Mapping[str, object]) -> None:
-        self._write(to_json(_masked(data, self._secret)) + "\n")
+        self._write(to_json(data) + "\n")
 
 
 # endregion
-
-
-def _masked(data: object, secret: str | None) -> object:
-    """The data without the secret, which stands in values (as plain text) if anywhere."""
-    if not secret:
-        return data
-    if isinstance(data, str):
-        return data.replace(secret, MASK)
-    if isinstance(data, Mapping):
-        return {str(_masked(name, secret)): _masked(item, secret) for name, item in data.items()}
-    if isinstance(data, (list, tuple)):
-        return [_masked(item, secret) for item in data]
-    return data
 
 
 def _plain(item: str | Retry | ModelTurn) -> dict[str, object]:

@@ -21,7 +21,7 @@ from curriculum.core.model import Model, StreamingModel
 from curriculum.core.seams import CancelToken
 from curriculum.core.tools import ToolBox
 from curriculum.experiments import harness
-from curriculum.experiments.cassette import MASK, RecordingModel
+from curriculum.experiments.cassette import RecordingModel
 from curriculum.experiments.faults import LosingJournal, WatchedDisk
 from curriculum.experiments.plan import Task
 from curriculum.experiments.settings import Settings, number
@@ -29,8 +29,6 @@ from curriculum.experiments.task import Facts, SummaryModel, TaskModel, TaskTool
 from curriculum.sessions.store import SessionStore
 from curriculum.trace.codes import Verdict
 from curriculum.trace.engines import Engine, make_engine
-from curriculum.trace.redact import Redactor, to_line
-from curriculum.trace.secret_rules import SecretRules
 from curriculum.trace.stats import Stats
 from curriculum.trace.validate import validate
 
@@ -75,7 +73,7 @@ def _perform(task: Task, home: str, is_recorded: bool) -> Outcome:
     if settings["model.kind"] != "scripted":
         model = harness.make_other_model(settings, cancel)
     if is_recorded:
-        model = RecordingModel(model, tape.append, harness.key_of(settings))
+        model = RecordingModel(model, tape.append)
     model = harness.wrap_model(model, settings, task.seed, run_time, cancel)
     tools = make_tools(settings, task.seed, facts, run_time)
     counter, writer = harness.make_tokens(tools), SummaryModel()
@@ -109,9 +107,6 @@ def _perform(task: Task, home: str, is_recorded: bool) -> Outcome:
     if store:
         store.close()
     trace = "".join(lines).encode()
-    key = harness.key_of(settings)
-    if key:
-        trace = redact(trace, key)
     metrics = read_metrics(trace)
     metrics["completed"] = int(done == turns)
     metrics["turns_done"] = done
@@ -124,7 +119,6 @@ def _perform(task: Task, home: str, is_recorded: bool) -> Outcome:
     metrics["real_us"] = taken_us
     metrics |= read_journal(journal, disk)
     error = f"{result.error.kind}: {result.error}" if result.error else ""
-    error = error.replace(key, MASK) if key else error
     cassette = "".join(tape).encode()
     return Outcome(task.run_id, result.stop_reason, error, metrics, trace, cassette)
 
@@ -151,15 +145,6 @@ def make_journal(
     lost_at = number(settings, "fault.disk_at")
     lossy: Journal = LosingJournal(journal, lost_at) if lost_at else journal
     return store, harness.TimedJournal(lossy)
-
-
-def redact(trace: bytes, key: str) -> bytes:
-    """The trace without the key, should a provider have repeated it."""
-    redactor, lines = Redactor(SecretRules([key])), list[str]()
-    for line in trace.splitlines():
-        lines += [to_line(held.event) for held in redactor.take(json.loads(line))]
-    lines += [to_line(held.event) for held in redactor.finish()]
-    return "".join(lines).encode()
 
 
 @cache

@@ -32,10 +32,19 @@ from typing import Any
 
 from curriculum.core.whole_file import read_whole
 from curriculum.experiments.metrics import METRICS
-from curriculum.experiments.settings import ExperimentError, Value, check_setting, complete
+from curriculum.experiments.settings import (
+    ONE_LINE,
+    ExperimentError,
+    Value,
+    check_setting,
+    complete,
+    longest_seconds,
+    text,
+)
 
 READY = resources.files("curriculum.experiments") / "ready"
 MOST_RUNS = 100_000
+MOST_SECONDS = 365 * 24 * 3600  # of a run: a virtual clock has no end, the times of a trace have
 MOST_BYTES = 1024 * 1024  # of a file
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 _KEYS = {"name", "question", "about", "repetitions", "seed", "settings", "matrix", "skip", "report"}
@@ -67,6 +76,7 @@ class Experiment:
     skip: tuple[Mapping[str, Value], ...]
     metrics: tuple[str, ...]
     x: str
+    folder: Path = Path()  # of its file: a cassette is looked for from there
 
     # region: tasks
     def cells(self) -> list[tuple[Value, ...]]:
@@ -77,7 +87,9 @@ class Experiment:
         """Every run, in order."""
         found = []
         for number, cell in enumerate(self.cells(), 1):
-            settings = complete({**self.fixed, **dict(zip(self.axes, cell, strict=True))})
+            settings = self.settings(cell)
+            if tape := text(settings, "model.cassette"):
+                settings["model.cassette"] = str((self.folder / tape).resolve())
             for repetition in range(1, self.repetitions + 1):
                 digest = hashlib.sha256(f"{self.seed}/{repetition}".encode()).digest()
                 seed = int.from_bytes(digest[:6], "big")
@@ -86,6 +98,10 @@ class Experiment:
         return found
 
     # endregion
+
+    def settings(self, cell: tuple[Value, ...]) -> dict[str, Value]:
+        """All settings of the runs of a cell, as they are written."""
+        return complete({**self.fixed, **dict(zip(self.axes, cell, strict=True))})
 
     def _is_skipped(self, cell: tuple[Value, ...]) -> bool:
         named = dict(zip(self.axes, cell, strict=True))
@@ -133,8 +149,6 @@ def read_experiment(content: str, where: str, folder: Path) -> Experiment:
         key: check_setting(key, value, where)
         for key, value in _flat(data.get("settings", {}), where, "settings").items()
     }
-    if fixed.get("model.cassette"):
-        fixed["model.cassette"] = str((folder / str(fixed["model.cassette"])).resolve())
     matrix = _flat(data.get("matrix", {}), where, "matrix")
     levels = tuple(_levels(key, values, where) for key, values in matrix.items())
     if (count := prod(map(len, levels))) > MOST_RUNS:  # before anything goes through them all
@@ -148,7 +162,7 @@ def read_experiment(content: str, where: str, folder: Path) -> Experiment:
     found = Experiment(
         name,
         _text(data, "question", where),
-        str(data.get("about", "")).strip(),
+        _about(data, where),
         _count(data, "repetitions", 1, 10_000, where),
         _count(data, "seed", 1, 2**31, where),
         fixed,
@@ -157,10 +171,17 @@ def read_experiment(content: str, where: str, folder: Path) -> Experiment:
         tuple(_skips(data.get("skip", []), matrix, where)),
         metrics,
         x,
+        folder,
     )
     if not 0 < len(found.cells()) * found.repetitions <= MOST_RUNS:
         runs = len(found.cells()) * found.repetitions
         raise ExperimentError(f"{where}: this is {runs} runs; there may be 1 to {MOST_RUNS}")
+    longest = max(longest_seconds(found.settings(cell)) for cell in found.cells())
+    if longest > MOST_SECONDS:
+        raise ExperimentError(
+            f"{where}: a run may take up to {longest} s, waiting and working; it may be at most "
+            f"{MOST_SECONDS}: lower steps, turns or a time"
+        )
     return found
 
 
@@ -220,7 +241,18 @@ def _text(data: Mapping[str, Any], name: str, where: str) -> str:
     value = data.get(name)
     if not isinstance(value, str) or not value.strip():
         raise ExperimentError(f"{where}: {name} is missing; it must be text")
+    if not value.strip().isprintable():
+        raise ExperimentError(f"{where}: {name} must be {ONE_LINE}")
     return value.strip()
+
+
+def _about(data: Mapping[str, Any], where: str) -> str:
+    about = data.get("about", "")
+    if not isinstance(about, str):
+        raise ExperimentError(f"{where}: about must be text")
+    if not about.replace("\n", "").isprintable():
+        raise ExperimentError(f"{where}: about has a control character in it; take it out")
+    return about.strip()
 
 
 def _count(data: Mapping[str, Any], name: str, least: int, most: int, where: str) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+ONE_LINE = "text on one line, nothing unseen in it"
 Value = bool | int | str
 Settings = Mapping[str, Value]
 
@@ -42,7 +43,7 @@ SETTINGS: Mapping[str, Setting] = {
     "model.answer_ms": Setting(0, "time that an answer takes"),
     "model.window": Setting(0, "tokens that the provider takes at most; 0: any number"),
     "model.repeats": Setting(False, "whether a failed call is asked for once more"),
-    "model.cassette": Setting("", "recorded: the file to play; relative to the experiment's"),
+    "model.cassette": Setting("", "recorded: the file to play, seen from the experiment's file"),
     "model.base_url": Setting("", "live: where the provider is"),
     "model.api": Setting("responses", "live: its protocol", ("responses", "chat")),
     "model.name": Setting("scripted", "live: the model to ask for"),
@@ -112,10 +113,10 @@ def check_setting(name: str, value: object, where: str) -> Value:
                 f"{where}: {name} must be from {known.least} to {known.most}, not {value}"
             )
         raise ExperimentError(f"{where}: {name} must be a whole number, not {value!r}")
-    is_text = isinstance(value, str) and "\0" not in value
+    is_text = isinstance(value, str) and value.isprintable()  # it is shown, and drawn
     if isinstance(value, str) and is_text and (not known.choices or value in known.choices):
         return value
-    told = f"one of {', '.join(known.choices)}" if known.choices else "text without NUL"
+    told = f"one of {', '.join(known.choices)}" if known.choices else ONE_LINE
     raise ExperimentError(f"{where}: {name} must be {told}, not {value!r}")
 
 
@@ -132,3 +133,18 @@ def number(settings: Settings, name: str) -> int:
 def text(settings: Settings, name: str) -> str:
     """A setting that is a text."""
     return str(settings[name])
+
+
+def longest_seconds(settings: Settings) -> int:
+    """How long a run may take at most by its settings: what is waited for, and what is done."""
+
+    def of(name: str) -> int:
+        return number(settings, name)
+
+    answers = min(of("model.steps") + 1, of("limits.max_turns"))
+    calls = min(answers * of("model.calls"), of("limits.max_tool_calls"))
+    attempts, waits = answers * of("retry.attempts"), answers * (of("retry.attempts") - 1)
+    a_call_ms = of("approval.answer_ms") + 2 * max(of("tool.read_ms"), of("tool.write_ms"))
+    spent_ms = attempts * of("model.answer_ms") + waits * of("retry.cap_ms") + calls * a_call_ms
+    events = attempts * (of("model.pieces") + 4) + calls * 8
+    return of("model.turns") * (spent_ms * 1000 + events * of("clock.event_us")) // 1_000_000

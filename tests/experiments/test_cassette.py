@@ -30,8 +30,9 @@ key_env = "TEST_KEY"
 """
 
 
-def scenario(*texts: str) -> dict[str, object]:
-    calls = [{"call_id": "c1", "name": "look", "arguments": '{"item":1}'}]
+def scenario(*texts: str, **more: object) -> dict[str, object]:
+    arguments = json.dumps({"item": 1, **more})
+    calls = [{"call_id": "c1", "name": "look", "arguments": arguments}]
     first = {"answer": {"pieces": ["I ", "look. ", texts[0][:16], texts[0][16:]], "calls": calls}}
     return {"exchanges": [first, *({"answer": {"text": text}} for text in texts[1:])]}
 
@@ -41,15 +42,30 @@ def test_a_live_run_is_recorded_and_played_back_with_the_same_events(
     api: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TEST_KEY", KEY)
-    with ScriptedEndpoint(scenario(f"Your key is {KEY}.", f"Done with {KEY}.")) as server:
+    texts = (f"Your key is {KEY}.", f"Done with {KEY}.")
+    with ScriptedEndpoint(scenario(*texts, note=KEY)) as server:
         live = experiment(LIVE.format(url=server.url, api=api))
         outcome = perform(live.tasks()[0], is_recorded=True)
         assert outcome.error == ""
         assert KEY in server.requests[0].headers["authorization"]
     assert outcome.cassette.count(b"\n") == 3
     assert KEY.encode() not in outcome.cassette
-    assert b"[REDACTED:api-key:1]" in outcome.cassette
+    assert outcome.cassette.count(b"[REDACTED:api-key:1]") >= 4
     assert KEY.encode() not in outcome.trace
+
+
+@pytest.mark.parametrize("api", ["responses", "chat"])
+def test_a_fault_that_says_the_key_back_is_recorded_without_it(
+    api: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TEST_KEY", KEY)
+    body = json.dumps({"error": {"message": f"Incorrect API key provided: {KEY}"}})
+    with ScriptedEndpoint({"exchanges": [{"status": 401, "send": [{"raw": body}]}]}) as server:
+        live = experiment(LIVE.format(url=server.url, api=api))
+        outcome = perform(live.tasks()[0], is_recorded=True)
+    assert "[REDACTED:api-key:1]" in outcome.error
+    for text in (outcome.error.encode(), outcome.cassette, outcome.trace):
+        assert KEY.encode() not in text
 
 
 @pytest.mark.parametrize("api", ["responses", "chat"])
@@ -155,9 +171,14 @@ def test_the_command_records_a_live_run_and_plays_its_cassette_without_a_network
     for path in live.rglob("*"):
         assert path.is_dir() or KEY.encode() not in path.read_bytes()
     again = tmp_path / "again.toml"
-    kind = 'kind = "recorded"\ncassette = "live/cassettes/live-001-001.jsonl"\n'
-    again.write_text(LIVE.partition("kind")[0] + kind)
-    ended = command("run", str(again), "--out", str(played))
-    assert (ended.returncode, ended.stderr) == (0, "")
-    (row,) = (json.loads(line) for line in (played / "rows.jsonl").read_bytes().splitlines())
-    assert (row["stop"], row["requests"], row["calls"]) == ("completed", 2, 1)
+    tape = "live/cassettes/live-001-001.jsonl"
+    for number, kind in enumerate(
+        (f'cassette = "{tape}"\n', f'[matrix.model]\ncassette = ["{tape}"]\n')
+    ):
+        again.write_text(LIVE.partition("kind")[0] + 'kind = "recorded"\n' + kind)
+        folder = played / str(number)
+        ended = command("run", str(again), "--out", str(folder))
+        assert (ended.returncode, ended.stderr) == (0, "")
+        (row,) = (json.loads(line) for line in (folder / "rows.jsonl").read_bytes().splitlines())
+        assert (row["stop"], row["requests"], row["calls"]) == ("completed", 2, 1)
+        assert str(tmp_path) not in (folder / "report.html").read_text()

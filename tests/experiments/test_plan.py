@@ -42,6 +42,9 @@ def test_there_are_at_least_five_ready_experiments() -> None:
     assert len(ready_names()) >= 5
 
 
+LONG = "it may be at most 31536000: lower steps, turns or a time"
+
+
 @pytest.mark.parametrize(
     ("before", "after", "told"),
     [
@@ -58,7 +61,15 @@ def test_there_are_at_least_five_ready_experiments() -> None:
         ('name = "small"', 'name = "../small"', "name must be made of"),
         ("[matrix.retry]", "[matrix.retry", "no TOML"),
         ("steps = 2", f"steps = {'9' * 5000}", "no TOML"),
-        ("steps = 2", 'cassette = "\\u0000"', "must be text without NUL"),
+        ("steps = 2", 'cassette = "\\u0000"', "must be text on one line, nothing unseen in it"),
+        ("steps = 2", 'name = "a\\u001b[31m"', "must be text on one line, nothing unseen"),
+        ("[matrix.retry]", '[matrix.model]\nname = ["a\\nb"]\n[matrix.retry]', "text on one line"),
+        ('"Is it small?"', '"Is it\\u0007 small?"', "question must be text on one line"),
+        ('name = "small"', 'name = "small"\nabout = "a\\u001b"', "about has a control character"),
+        ("steps = 2", "steps = 10000\nanswer_ms = 1000000000", LONG),
+        ("steps = 2", "steps = 1\ncalls = 256\n[settings.tool]\nwrite_ms = 1000000000", LONG),
+        ("steps = 2", "steps = 10000\n[settings.clock]\nevent_us = 1000000000", LONG),
+        ("steps = 2", "answer_ms = 1000000000\n[matrix.model]\nturns = [1, 1000]", LONG),
         ('x = "fault.drop_percent"', "x = {}", "x must be in the matrix"),
         ('"completed", ', '"requests", "requests", ', "metrics names requests twice"),
         ("[matrix.retry]", "[[skip]]\nretry.attempts = 2\n[matrix.retry]", "is never 2"),
