@@ -333,6 +333,16 @@ def test_hidden_tests_are_run_and_marked(tmp_path: Path) -> None:
     assert [result.outcome for result in report.results] == ["passed", "passed"]
 
 
+def test_hidden_tests_are_files_of_some_size(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "test_more.py")
+    with pytest.raises(CommandError, match=r"cannot be read: .*Not a regular file: '.*test_more"):
+        read_hidden(tmp_path)
+    (tmp_path / "test_more.py").unlink()
+    (tmp_path / "test_more.py").symlink_to("/dev/zero")
+    with pytest.raises(CommandError, match="Not a regular file"):
+        read_hidden(tmp_path)
+
+
 CASE = "import unittest\nclass MoreTest(unittest.TestCase):\n"
 # The source of a hidden test, its outcome, and what is said of it.
 JUDGED = {

@@ -8,9 +8,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from curriculum.core.visible import escape
+from curriculum.core.whole_file import read_whole
 from curriculum.grading.cli.catalogue import Lesson, find, read_lessons
 from curriculum.grading.cli.faults import NO_FILE, NOT_PASSED, OK, CommandError
 from curriculum.grading.submission import classes
+from curriculum.grading.submission.collect import MOST_BYTES
 from curriculum.grading.submission.formats import FORMATS
 from curriculum.grading.submission.grading import Report, Terms, grade, work_of
 from curriculum.grading.submission.isolation import BUBBLEWRAP, UNSHARE, best_box, why_not
@@ -125,7 +127,8 @@ def terms_of(given: argparse.Namespace, words: Sequence[str]) -> Terms:
 def read_hidden(folder: Path) -> dict[str, str]:
     """The modules in that folder: {name: source}. Raises CommandError without a test."""
     try:
-        found = {path.stem: path.read_text("utf-8") for path in sorted(folder.glob("*.py"))}
+        paths = sorted(folder.glob("*.py"))
+        found = {path.stem: read_whole(str(path), MOST_BYTES).decode() for path in paths}
     except (OSError, ValueError) as fault:
         raise CommandError(f"{folder} cannot be read: {fault}", NO_FILE) from None
     found.pop("__init__", None)
