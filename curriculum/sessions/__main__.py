@@ -1,7 +1,8 @@
 """`python -m curriculum.sessions COMMAND`: look at sessions, export one, find one to go on with.
 
 Nothing here changes a session. Exit codes: 64 wrong usage, 65 a session is damaged, 66 there is
-no such session or it cannot be read, 74 a fault while writing the output, 75 the session is busy.
+no such session or it cannot be read, 74 a fault while writing the output, 75 the session is busy
+(after kill -9 it may be for a moment: a command that was just being started still has to begin).
 """
 
 from __future__ import annotations

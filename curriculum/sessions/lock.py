@@ -2,7 +2,9 @@
 
 The kernel lets go when the process ends, however it ends, so there is no stale lock to clean up
 and no file to delete. The descriptor is closed on exec: a command left running holds nothing. A
-forked child would share the lock and keep it when its parent ends; so it is given up there.
+forked child would share the lock and keep it when its parent ends; so it is given up there. What no
+process can give up is the moment between a command's fork and its exec: whoever is killed just then
+leaves the session busy until the exec, for Linux has no descriptor that is closed on fork.
 """
 
 from __future__ import annotations
