@@ -24,11 +24,11 @@ settings.register_profile(
 settings.register_profile("long", max_examples=10_000, deadline=None)
 settings.load_profile("ci")
 
-# A suite that a script has put in the background ignores Ctrl+C, and so would all that it starts.
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+# What a script starts in the background ignores these, and so would all that the suite starts.
+for _number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        _is_ctrl_c = _number == signal.SIGINT
+        signal.signal(_number, signal.default_int_handler if _is_ctrl_c else signal.SIG_DFL)
 
 NO_CHROMIUM = "no Chromium; install it (Debian: apt-get install chromium)"
 
