@@ -17,11 +17,14 @@ from curriculum.core.trace import MAX_INTEGER, clean_text
 
 MOST_DEPTH = 60  # nesting of an item that is kept
 MOST_ITEMS = 2 * MAX_CALLS  # calls, and what stands between them, that are kept of one answer
+MOST_PARSED = 1_000_000  # commas and brackets of one text: no more values than these are parsed
 MOST_NODES = 100_000  # values in them: three bytes of a stream may be seventy in memory
 
 
 def parse(text: str) -> Any:
     """`text` as JSON data that can be written again, once it is clean. Raises ValueError if not."""
+    if len(text) > MOST_PARSED and sum(map(text.count, ",[{")) > MOST_PARSED:
+        raise ValueError(f"it may hold more than {MOST_PARSED} values")
     try:
         data = json.loads(text)
         _check(data, MOST_DEPTH)

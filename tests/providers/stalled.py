@@ -1,4 +1,6 @@
-"""Servers that stop answering at one point: real sockets on loopback, closed when a test ends."""
+"""Servers that stop answering at one point, or never do: real sockets on loopback, closed when a
+test ends.
+"""
 
 from __future__ import annotations
 
@@ -53,3 +55,26 @@ def stalled_server(
         finally:
             listener.shutdown(socket.SHUT_RDWR)
             thread.join(PATIENCE_SECONDS)
+
+
+@contextmanager
+def endless_server(piece: bytes, pause: float = 0.0) -> Iterator[int]:
+    """A port where a request is answered with `piece`, again and again."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        is_over = threading.Event()
+
+        def answer() -> None:
+            client, _ = listener.accept()
+            with client:
+                client.recv(65536)
+                while not is_over.wait(pause):
+                    try:
+                        client.sendall(piece)
+                    except OSError:
+                        return
+
+        thread = threading.Thread(target=answer, daemon=True)
+        thread.start()
+        yield listener.getsockname()[1]
+        is_over.set()
+        thread.join(PATIENCE_SECONDS)

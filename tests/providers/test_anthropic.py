@@ -21,7 +21,7 @@ from curriculum.providers.anthropic_messages import AnthropicModel
 from curriculum.providers.scripted_answers import answer_events
 from curriculum.providers.scripted_endpoint import ScriptedEndpoint
 from tests.providers.conftest import Serve
-from tests.providers.wires import KEY, bodies, endpoint_of
+from tests.providers.wires import KEY, bodies, endpoint_of, fault_of
 
 Event = dict[str, Any]
 GO = [Message("user", "go")]
@@ -41,9 +41,7 @@ def turn_of(serve: Serve, *events: Event) -> ModelTurn:
 
 
 def failure_of(serve: Serve, *events: Event) -> RunError:
-    with pytest.raises(RunError) as caught:
-        turn_of(serve, *events)
-    return caught.value
+    return fault_of(model_of(serve({"send": [{"event": event} for event in events]})))
 
 
 def block(index: int, begun: Event, *deltas: Event) -> list[Event]:

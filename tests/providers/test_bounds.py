@@ -7,68 +7,34 @@ and is told as another fault.
 from __future__ import annotations
 
 import gzip
-import socket
-import threading
 import zlib
 from base64 import b64encode
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
 from curriculum.core.errors import ModelError, ProtocolError, RunError, TransientModelError
 from curriculum.core.messages import Message
-from curriculum.core.model import MAX_CALLS, StreamingModel
+from curriculum.core.model import MAX_CALLS
 from curriculum.providers.endpoint import Endpoint
 from curriculum.providers.opening import MOST_HEAD_BYTES
 from curriculum.providers.responses import ResponsesModel
-from curriculum.providers.wire import MOST_ITEMS, MOST_NODES
+from curriculum.providers.wire import MOST_ITEMS, MOST_NODES, MOST_PARSED
 from tests.providers.conftest import Serve
-from tests.providers.stalled import PATIENCE_SECONDS, stalled_server
-from tests.providers.wires import WIRES, endpoint_of
+from tests.providers.stalled import endless_server, stalled_server
+from tests.providers.wires import WIRES, endpoint_of, fault_of
 
 Event = dict[str, Any]
 GO = [Message("user", "go")]
 LOOKS_SECONDS = 0.05
 
 
-def fault_of(model: StreamingModel) -> RunError:
-    with pytest.raises(RunError) as caught:
-        list(model.stream(GO, ()))
-    return caught.value
-
-
-@contextmanager
-def endless_server(piece: bytes, pause: float = 0.0) -> Iterator[tuple[int, list[int]]]:
-    """A port where each request is answered with `piece`, again and again, and what was sent."""
-    sent: list[int] = []
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        is_over = threading.Event()
-
-        def answer() -> None:
-            client, _ = listener.accept()
-            with client:
-                client.recv(65536)
-                while not is_over.wait(pause):
-                    try:
-                        client.sendall(piece)
-                    except OSError:
-                        return
-                    sent.append(len(piece))
-
-        thread = threading.Thread(target=answer, daemon=True)
-        thread.start()
-        yield listener.getsockname()[1], sent
-        is_over.set()
-        thread.join(PATIENCE_SECONDS)
-
-
 @pytest.mark.parametrize(
     "piece", [b"HTTP/1.1 100 Continue\r\n\r\n", b"HTTP/1.1 103 \r\nLink: </x>\r\n\r\n"]
 )
 def test_an_endless_run_of_answers_before_the_answer_is_stopped(piece: bytes) -> None:
-    with endless_server(piece * 100) as (port, _):
+    with endless_server(piece * 100) as port:
         fault = fault_of(ResponsesModel(Endpoint(f"http://127.0.0.1:{port}/v1", "test-key"), "m"))
     assert type(fault) is ModelError
     assert not fault.retryable
@@ -95,7 +61,7 @@ def test_a_proxy_that_does_not_answer_connect_has_only_the_time_to_connect(
     monkeypatch: pytest.MonkeyPatch, piece: bytes
 ) -> None:
     """Silent or not: each piece comes in time."""
-    with endless_server(piece, LOOKS_SECONDS) as (port, _):
+    with endless_server(piece, LOOKS_SECONDS) as port:
         monkeypatch.setenv("https_proxy", f"http://127.0.0.1:{port}")
         where = Endpoint("https://provider.invalid/v1", "test-key", connect_seconds=0.4)
         fault = fault_of(ResponsesModel(where, "m"))
@@ -226,6 +192,22 @@ def test_what_is_kept_of_an_answer_is_bounded_by_its_values(serve: Serve, protoc
     fault = fault_after(serve, protocol, iter([HEAVY[protocol]]))
     assert isinstance(fault, ProtocolError)
     assert f"more than {MOST_NODES} values" in fault.message
+
+
+@pytest.mark.parametrize("value", ["{}", "[]", "1", "[" * 50 + "]" * 50])
+def test_an_event_with_values_by_the_million_is_not_parsed(serve: Serve, value: str) -> None:
+    """Eight megabytes of a line would be hundreds in memory."""
+    values = ",".join([value] * (MOST_PARSED // value.count("[") if "[" in value else MOST_PARSED))
+    server = serve({"send": [{"raw": f'data: {{"x":[{values}]}}\n\n'}, {"hold": True}]})
+    fault = fault_of(WIRES["chat"].model(endpoint_of(server)))
+    assert isinstance(fault, ProtocolError)
+    assert f"it may hold more than {MOST_PARSED} values" in fault.message
+
+
+def test_a_long_text_is_no_large_number_of_values(serve: Serve) -> None:
+    text = "a, {b}" * 200_000
+    server = serve({"answer": {"pieces": [text]}})
+    assert ResponsesModel(endpoint_of(server), "m").respond(GO, ()).content == text
 
 
 def test_items_that_only_the_completed_response_lists_are_bounded(serve: Serve) -> None:

@@ -20,7 +20,7 @@ from curriculum.grading.model_under_test import Echo
 from curriculum.providers.chat_completions import OPTIONAL, ChatCompletionsModel
 from curriculum.providers.scripted_endpoint import ScriptedEndpoint
 from tests.providers.conftest import Serve
-from tests.providers.wires import bodies, endpoint_of
+from tests.providers.wires import bodies, endpoint_of, fault_of
 
 Event = dict[str, Any]
 GO = [Message("user", "go")]
@@ -47,9 +47,7 @@ def turn_of(serve: Serve, *steps: Event) -> ModelTurn:
 
 
 def failure_of(serve: Serve, *steps: Event) -> RunError:
-    with pytest.raises(RunError) as caught:
-        turn_of(serve, *steps)
-    return caught.value
+    return fault_of(model_of(serve({"send": list(steps)})))
 
 
 def test_calls_come_in_parts_and_side_by_side(serve: Serve) -> None:

@@ -45,6 +45,7 @@ from curriculum.providers.responses import ResponsesModel
 from curriculum.providers.scripted_endpoint import ScriptedEndpoint
 from tests.golden import ROOT
 from tests.providers.conftest import Serve
+from tests.providers.wires import fault_of
 
 Event = dict[str, Any]
 GO = [Message("user", "go")]
@@ -73,9 +74,7 @@ def error(message: str, **fields: object) -> Event:
 
 
 def failure(model: ResponsesModel) -> RunError:
-    with pytest.raises(RunError) as caught:
-        model.respond(GO, ())
-    fault = caught.value
+    fault = fault_of(model)
     assert KEY not in f"{fault!r}{fault.payload()}"
     assert fault.message.isprintable()
     return fault

@@ -28,7 +28,7 @@ from curriculum.providers.scripted_endpoint import ScriptedEndpoint
 from curriculum.providers.scripted_handler import format_event
 from curriculum.tools.bash import Bash
 from tests.providers.conftest import Serve
-from tests.providers.wires import bodies, endpoint_of
+from tests.providers.wires import bodies, endpoint_of, fault_of
 
 Event = dict[str, Any]
 GO = [Message("user", "go")]
@@ -77,9 +77,7 @@ def completed(*output: Event, **fields: Any) -> Event:
 
 
 def failure(server: ScriptedEndpoint) -> RunError:
-    with pytest.raises(RunError) as caught:
-        model_of(server).respond(GO, ())
-    return caught.value
+    return fault_of(model_of(server))
 
 
 def answer_to(server: ScriptedEndpoint) -> ModelTurn:

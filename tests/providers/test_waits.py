@@ -15,10 +15,9 @@ from contextlib import contextmanager
 import pytest
 
 from curriculum.core.deadline import RequestDeadline
-from curriculum.core.errors import CancelledError, RunError, TransientModelError
+from curriculum.core.errors import CancelledError, TransientModelError
 from curriculum.core.loop import AgentRunner
 from curriculum.core.messages import Message
-from curriculum.core.model import StreamingModel
 from curriculum.core.seams import CancelToken
 from curriculum.core.trace import SystemClock
 from curriculum.providers.anthropic_messages import AnthropicModel
@@ -28,6 +27,7 @@ from curriculum.providers.responses import ResponsesModel
 from curriculum.providers.scripted_endpoint import ScriptedEndpoint
 from tests.providers.stalled import PATIENCE_SECONDS, full_server, stalled_server
 from tests.providers.test_http_cases import CERTIFICATES, tls
+from tests.providers.wires import fault_of
 
 LARGE = "x" * 4_000_000  # more than any socket holds
 MODELS = {
@@ -54,12 +54,6 @@ class Impatient(CancelToken):
 def endpoint(port: int, scheme: str = "http", host: str = "127.0.0.1") -> Endpoint:
     patience = PATIENCE_SECONDS
     return Endpoint(f"{scheme}://{host}:{port}/v1", "test-key", patience, patience)
-
-
-def fault_of(model: StreamingModel, text: str = "go") -> RunError:
-    with pytest.raises(RunError) as caught:
-        list(model.stream([Message("user", text)], ()))
-    return caught.value
 
 
 def assert_cancelled(

@@ -8,6 +8,9 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
+import pytest
+
+from curriculum.core.errors import RunError
 from curriculum.core.messages import Message, ModelTurn, ToolCall
 from curriculum.core.model import Retry, StreamingModel
 from curriculum.grading.model_under_test import Answer, Entry, Failure, Script, Sent
@@ -51,6 +54,13 @@ class Wire:
 def endpoint_of(server: ScriptedEndpoint, **given: Any) -> Endpoint:
     """Where that server is, with a silence that no test waits for."""
     return Endpoint(server.url, KEY, **{"silence_seconds": 60.0, **given})
+
+
+def fault_of(model: StreamingModel, text: str = "go") -> RunError:
+    """How an answer to that text fails."""
+    with pytest.raises(RunError) as caught:
+        list(model.stream([Message("user", text)], ()))
+    return caught.value
 
 
 class Served:
