@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+import time
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
@@ -21,7 +22,7 @@ from curriculum.core.tools import Prepared, RunningCall, ToolBox, ToolDefinition
 from curriculum.core.trace import Recorder
 from tests.core.parts import Probe, asks, call, ends_well, payloads, runner_of, statuses, types
 
-WAIT_SECONDS = 30  # only ever waited for by a test that is about to fail
+WAIT_SECONDS = 60  # only ever waited for by a test that is about to fail
 
 
 class Read(Probe):
@@ -213,6 +214,13 @@ def interrupt_when(ready: threading.Event) -> threading.Thread:
     return thread
 
 
+def wait_for_cancel(running: RunningCall) -> None:
+    """Until the interrupt has come through."""
+    end = time.monotonic() + WAIT_SECONDS
+    while not running.cancel.cancelled:
+        assert time.monotonic() < end
+
+
 def test_an_interrupt_while_reads_run_is_cancelled_joined_and_recorded() -> None:
     cancel, running_now = CancelToken(), threading.Event()
     in_reads = threading.Barrier(2, action=running_now.set, timeout=WAIT_SECONDS)
@@ -221,8 +229,7 @@ def test_an_interrupt_while_reads_run_is_cancelled_joined_and_recorded() -> None
 
     def act(running: RunningCall) -> ToolResult:
         in_reads.wait()
-        while not running.cancel.cancelled:  # until the interrupt has come through
-            pass
+        wait_for_cancel(running)
         ended.add(running.call_id)
         if running.call_id == "call-1":
             return ToolResult("failed", "stopped half-way", reason="cancelled")
@@ -252,8 +259,7 @@ def test_a_second_interrupt_stops_waiting_for_a_read_that_does_not_listen() -> N
 
     def act(running: RunningCall) -> ToolResult:
         in_reads.wait()
-        while not running.cancel.cancelled:
-            pass
+        wait_for_cancel(running)
         heard.set()
         assert over.wait(WAIT_SECONDS)
         try:

@@ -464,9 +464,10 @@ def test_a_proxy_of_the_environment_is_used_and_no_proxy_is_heeded(
 
 
 def test_no_server_is_a_failure_that_may_pass() -> None:
-    with ScriptedEndpoint("text") as server:
-        pass
-    fault = failure(model_of(server))
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))  # bound and not listening: refused
+        where = Endpoint(f"http://127.0.0.1:{nobody.getsockname()[1]}/v1", KEY)
+        fault = failure(ResponsesModel(where, "scripted"))
     assert isinstance(fault, TransientModelError)
     assert "127.0.0.1" in fault.message
 
