@@ -49,7 +49,7 @@ def draw() -> str:
     """The picture of the golden trace of s05."""
     pieces = [
         svg.text(14, 28, "events, save points", "strong"),
-        svg.text(SPLIT, 28, "crash here: recovery adds", "strong"),
+        svg.text(SPLIT, 28, "a crash here adds", "strong"),
         svg.path(((14, 38), (svg.WIDTH - 14, 38)), headed=False),
     ]
     y, added = TOP, iter(added_after_a_crash())
