@@ -12,7 +12,7 @@ from curriculum.trace.describe import shorten
 from curriculum.trace.diff import SAYINGS, Comparison, Divergence, Likeness, Link, Story, compare
 from curriculum.trace.events import open_events
 from curriculum.trace.inputs import EXIT_CODES, USAGE, RefusedError, get_engine
-from curriculum.trace.report import shown_name
+from curriculum.trace.report import shown_name, written_name
 
 LONGEST_VALUE = 400
 ENOUGH = {level.name.lower(): level for level in Likeness if level}
@@ -65,7 +65,7 @@ def as_json(names: tuple[str, str], found: Comparison, torn: tuple[int, int]) ->
     """The comparison as plain data."""
     parted = found.divergence
     return {
-        "files": [name.encode("utf-8", "backslashreplace").decode() for name in names],
+        "files": [written_name(name) for name in names],
         "verdict": found.likeness.name.lower(),
         "events": list(found.events),
         "torn_bytes": list(torn),

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from curriculum.trace.events import open_events
 from curriculum.trace.inputs import EXIT_CODES, get_engine
 from curriculum.trace.prices import as_dollars, read_prices
+from curriculum.trace.report import written_name
 from curriculum.trace.stats import Stats
 
 Parser = TypeVar("Parser", bound=argparse.ArgumentParser)
@@ -46,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
             for event in events:
                 stats.take(event)
             data = {
-                "file": name.encode("utf-8", "backslashreplace").decode(),
+                "file": written_name(name),
                 "bytes": events.bytes_read,
                 "torn_bytes": events.torn_bytes,
                 **stats.as_data(),

@@ -22,9 +22,14 @@ VERDICT_NOTES = {
 UNREADABLE = frozenset({"F01", "F02", "F03"})
 
 
+def written_name(name: str) -> str:
+    """A file's name as UTF-8 can have it, whatever bytes are in it."""
+    return name.encode(errors="backslashreplace").decode()
+
+
 def shown_name(name: str) -> str:
     """A file's name on one line, whatever is in it."""
-    plain = name.encode("utf-8", "backslashreplace").decode()
+    plain = written_name(name)
     return plain if plain.isprintable() else ascii(plain)
 
 
@@ -78,7 +83,7 @@ def _count(number: int, noun: str) -> str:
 def as_json(name: str, report: Report) -> dict[str, object]:
     """The report as plain data: everything that the text says."""
     return {
-        "file": name.encode("utf-8", "backslashreplace").decode(),
+        "file": written_name(name),
         "verdict": report.verdict.name.lower(),
         "exit_code": int(report.verdict),
         "events": report.events,

@@ -97,6 +97,11 @@ def test_what_is_open_at_the_end_is_unfinished() -> None:
     assert spans["request"].failed == ""
 
 
+def test_without_a_start_a_request_is_of_the_model_that_answered() -> None:
+    [request, again] = [span for span in spans_of(STORY[1:]) if span.kind == "request"]
+    assert request.facts["model"] == again.facts["model"] == "model"
+
+
 # endregion
 
 

@@ -121,6 +121,14 @@ def test_a_codex_turn_that_was_aborted_is_cancelled_and_its_call_unknown() -> No
 # endregion
 
 
+def test_a_codex_turn_that_was_aborted_for_no_reason_says_so() -> None:
+    aborted = {"type": "event_msg", "payload": {"type": "turn_aborted"}}
+    head = CODEX.read_bytes().splitlines(keepends=True)[0]
+    assert read_codex(head + json.dumps(aborted).encode() + b"\n").steps == [
+        Trouble("cancelled", "the turn was aborted", 0)
+    ]
+
+
 # region: claude code
 def test_claude_code_blocks_of_one_message_are_one_answer() -> None:
     session = read_claude_code(CLAUDE.read_bytes())
@@ -157,6 +165,14 @@ def test_claude_code_keeps_no_private_reasoning_and_names_what_it_does_not_know(
 # endregion
 
 
+def test_an_error_of_claude_code_s_endpoint_is_trouble_with_its_words() -> None:
+    content = [{"type": "text", "text": "Overloaded"}, {"type": "odd"}]
+    record = {"type": "assistant", "isApiErrorMessage": True, "message": {"content": content}}
+    session = read_claude_code(json.dumps(record).encode() + b"\n")
+    assert session.steps == [Trouble("model", "Overloaded\n[odd]", 0)]
+    assert session.unknown == {"assistant block odd": 1}
+
+
 # region: mini-swe-agent
 def test_mini_swe_agent_actions_are_calls_of_bash() -> None:
     session = read_mini_swe_agent(MINI.read_bytes())
@@ -180,6 +196,8 @@ def test_mini_swe_agent_of_the_first_format_and_with_tool_calls() -> None:
     }
     session = read_mini_swe_agent(json.dumps(old).encode())
     assert json.loads(told(session, "tool.call")[0]["arguments"]) == {"command": "ls"}
+    assert session.steps[1].usage is None
+    assert session.steps[2].exit_code == 2
     assert told(session, "session.stop")[0]["reason"] == "max-turns"
     function = {"name": "bash", "arguments": '{"command":"ls"}'}
     old["messages"][1:] = [

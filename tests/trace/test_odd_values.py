@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from curriculum.trace.__main__ import main
 from curriculum.trace.command_export import IDLE_LIMIT_SECONDS
 from curriculum.trace.describe import describe
 from curriculum.trace.diff import Story, compare
@@ -24,6 +25,7 @@ from curriculum.trace.normalise import Normaliser, decision_of
 from curriculum.trace.secret_rules import SecretRules
 from curriculum.trace.series import Series
 from curriculum.trace.stats import Stats
+from curriculum.trace.tables import _duration
 from curriculum.trace.validate import Options, validate
 from curriculum.trace.write_foreign import write_foreign
 from tests.trace.commands import run
@@ -99,6 +101,42 @@ def test_two_traces_whose_words_differ_part_at_the_word() -> None:
     assert found.divergence.about == "event"
     assert [chain[0].line for chain in found.divergence.chains] == [2, 2]
     assert found.divergence.values == ("What time is it?", "And the date?")
+
+
+def test_traces_that_part_before_anything_was_decided_part_in_no_turn() -> None:
+    found = compare([], RIGHT, (Story(), Story()))
+    assert found.divergence is not None
+    assert found.divergence.turn == 0
+
+
+@pytest.mark.parametrize("words", ["stats --format json", "validate --format json"])
+def test_a_name_that_is_not_utf_8_can_be_read_in_json(
+    words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = f"{tmp_path}/\udcff é.jsonl"
+    Path(name).write_bytes(to_bytes(RIGHT))
+    assert main([*words.split(), name]) == 0
+    assert json.loads(capsys.readouterr().out)["file"] == f"{tmp_path}/\\udcff é.jsonl"
+    assert main(["diff", "--format", "json", name, name]) == 0
+    assert json.loads(capsys.readouterr().out)["files"] == [f"{tmp_path}/\\udcff é.jsonl"] * 2
+
+
+def test_warnings_are_counted_beyond_those_that_are_shown() -> None:
+    odd = numbered([RIGHT[0], *[{**user(), "type": f"odd-{number}"} for number in range(3)]])
+    report = validate(io.BytesIO(to_bytes(odd)).read, make_engine(), Options(limit=2))
+    assert (len(report.warnings), report.warning_count) == (2, 3)
+
+
+@pytest.mark.parametrize(
+    ("us", "shown"),
+    [
+        *((999, "999 µs"), (1_000, "1.0 ms"), (999_949, "999.9 ms"), (1_000_000, "1.00 s")),
+        *((59_000_000, "59.00 s"), (60_000_000, "1 min 00 s"), (3_599_000_000, "59 min 59 s")),
+        (3_600_000_000, "1 h 00 min 00 s"),
+    ],
+)
+def test_a_duration_has_the_unit_that_fits_it(us: int, shown: str) -> None:
+    assert _duration(us) == shown
 
 
 def test_no_pause_of_a_recording_is_longer_than_two_seconds() -> None:
