@@ -155,7 +155,6 @@ def _merge(spans: list[Span]) -> list[Span]:
         last = merged[-1] if merged else None
         if last is None or span.start >= last.end:
             merged.append(span)
-            rank[id(span)] = rank.get(id(span), 0)
             continue
         first = min(last, span, key=lambda one: rank[id(one)])
         number = first.number if first.rule == "known" else 0

@@ -59,6 +59,7 @@ WORDS = {
 }
 SCREENS = {
     "screen": "120 40 1 6 enter",
+    "screen-first": "100 16",
     "screen-narrow": "60 24 1 9 enter e 1",
     "screen-end": "84 14 G n +",
     "screen-help": "100 30 ? -",

@@ -87,6 +87,11 @@ def test_a_field_of_no_right_shape_is_told_and_taken_for_nothing_else() -> None:
     assert judge(to_bytes(numbered(story))) == [(line, "E01", "/provenance/source")]
 
 
+def test_events_whose_ids_are_none_are_not_taken_for_one_that_comes_twice() -> None:
+    odd = [{**one, "event_id": 7} if at in (3, 6) else one for at, one in enumerate(RIGHT)]
+    assert judge(to_bytes(odd)) == [(4, "E01", "/event_id"), (7, "E01", "/event_id")]
+
+
 def test_an_empty_key_is_a_key_to_both_engines() -> None:
     odd = [{**RIGHT[0], "": 1}, *RIGHT[1:]]
     for engine in ("fast", "plain"):
@@ -187,6 +192,24 @@ def test_a_turn_is_a_decision_and_what_is_measured_is_none() -> None:
     assert set(plain) == {"type", "actor", "caused_by", "is", "payload"}
     assert plain["payload"]["call_id"] == "call 1"
     assert plain["payload"]["request_id"] == "request 1"
+    assert (plain["caused_by"], plain["is"]) == ("event 1", "event 2")
+
+
+@pytest.mark.parametrize(
+    ("event", "decided"),
+    [
+        (RIGHT[5], ("answer", "completed", ("bash", '{"command": "date"}'))),
+        (RIGHT[8], ("approval", "allow")),
+        (RIGHT[11], ("result", "completed")),
+        (error("network"), ("error", "network")),
+        (RIGHT[14], ("stop", "completed")),
+        (RIGHT[6], None),
+    ],
+)
+def test_what_was_decided_is_told_without_the_words_around_it(
+    event: Event, decided: tuple[object, ...] | None
+) -> None:
+    assert decision_of(event) == decided
 
 
 def test_a_series_of_nothing_but_zeros_is_low() -> None:

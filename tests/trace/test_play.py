@@ -74,6 +74,7 @@ def test_keys_step_and_stop_at_both_ends(film: Film) -> None:
     assert press(player, "pageup", "h") == 2
     assert press(player, "G") == press(player, "right") == len(film) - 1
     assert press(player, "home") == 0
+    assert press(player, "pagedown", "pagedown", "pageup") == 1
 
 
 def test_keys_jump_by_turn_and_to_errors(film: Film) -> None:
@@ -82,6 +83,7 @@ def test_keys_jump_by_turn_and_to_errors(film: Film) -> None:
     assert press(player, "down") == 14
     assert player.note == "no further turn that way"
     assert press(player, "up") == 1
+    assert (press(player, "up"), player.note) == (1, "no further turn that way")
     assert [press(player, "n"), press(player, "p")] == [14, 1]  # as in the browser
     assert [press(player, "e") for _ in range(2)] == list(film.troubles) == [24, 25]
     assert press(player, "E") == 24

@@ -127,6 +127,17 @@ def test_a_first_sign_of_the_answer_ends_the_wait() -> None:
     assert data["time_us"]["model"] == 100 + 100
 
 
+def test_what_a_new_turn_finds_open_goes_on_no_longer() -> None:
+    events = numbered([*calls()[:3], user(), stop(), call()])
+    for one, at in zip(events, (0, 10, 20, 50, 90, 100), strict=True):
+        one["elapsed_us"] = at
+    assert counted(events)["time_us"] == dict(model=30, tools=0, approval=0, retry=0, harness=70)
+    stopped = numbered([*calls()[:3], stop(), call()])
+    for one, at in zip(stopped, (0, 10, 20, 50, 90), strict=True):
+        one["elapsed_us"] = at
+    assert counted(stopped)["time_us"] == dict(model=30, tools=0, approval=0, retry=0, harness=60)
+
+
 def test_tokens_and_cost_are_exact() -> None:
     story = with_usage((1_000, 10), (1, 1))
     data = counted(story, {"model": Price(3_000_000, 15_000_000)})
