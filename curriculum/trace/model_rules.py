@@ -60,7 +60,15 @@ class ModelRules:
         self._append("tool")
 
     def compact(self, event: dict[str, Any]) -> None:
-        self._compaction = event["payload"]
+        self._compaction = report = event["payload"]
+        before = report["message_count_before"]
+        places = [(f"dropped/{at}", index) for at, index in enumerate(report["dropped"])]
+        for at, cut in enumerate(report.get("truncated", ())):
+            places.append((f"truncated/{at}/index", cut["index"]))
+        for place, index in places:
+            if index >= before:
+                said = f"there is no message {index}: {before} were counted"
+                self._now.error("M04", f"/payload/{place}", said)
 
     def lost(self) -> None:
         """A line is missing: the messages are known again with the next whole request."""

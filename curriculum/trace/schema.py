@@ -103,6 +103,8 @@ def _explain(
         known = rule.get("properties", {}).keys() | _matched(rule, value)
         for name in sorted(value.keys() - known):
             yield pointer_of((*path, name)), "the schema has no such field"
+    elif keyword == "not":  # the value is private: it is not told either
+        yield pointer, "private reasoning is in no payload"
     else:
         yield pointer, f"{quote(value)} {_SAYINGS[keyword](demand)}"
 

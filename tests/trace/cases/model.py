@@ -50,6 +50,18 @@ def model() -> Iterator[Case]:
         "M04-compact", "a compaction that left out nothing", (index + 2, "M04", "/payload/roles")
     )
     edit = Edit()
+    missing = {"dropped": [3], "truncated": [{"index": 4, "head": 1, "tail": 1}]}
+    line = edit.put(
+        index, story.event("context.compact", "harness", **{**report, **missing, **counts})
+    )
+    edit.events[line - 1]["payload"]["message_count"] = 3
+    yield edit.case(
+        "M04-no-message",
+        "a compaction of messages that nobody said",
+        (line, "M04", "/payload/dropped/0"),
+        (line, "M04", "/payload/truncated/0/index"),
+    )
+    edit = Edit()
     line = edit.payload("model.request", 1, roles=["assistant", "tool"], message_count=2)
     report = {**report, "dropped": [0, 1], "summary": "Somebody asked for the time."}
     edit.put(line - 1, story.event("context.compact", "harness", **report, **counts))

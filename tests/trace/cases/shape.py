@@ -21,6 +21,13 @@ def shape() -> Iterator[Case]:
         (line, "E01", "/payload/chain_of_thought"),
     )
     edit = Edit()
+    line = edit.put(5, story.event("x.acme.thoughts", "harness", chain_of_thought="hm"))
+    yield edit.case(
+        "E01-private-of-a-vendor",
+        "private reasoning is in no payload of a vendor either",
+        (line, "E01", "/payload/chain_of_thought"),
+    )
+    edit = Edit()
     line = edit.payload("tool.result", status="done")
     yield edit.case("E01-status", "a status of no meaning", (line, "E01", "/payload/status"))
     edit = Edit()
