@@ -53,6 +53,7 @@ class Connection:
                     n_workers=processes,
                     threads_per_worker=1,
                     dashboard_address=None,
+                    scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},  # 8787 may be taken
                     silence_logs=logging.CRITICAL,
                 )
             self.client: Any = self._distributed.Client(
