@@ -103,6 +103,9 @@ def twins() -> Iterator[tuple[ApprovalRequest, ApprovalRequest, str]]:
         ({"a": "x", "b": "y"}, {"a": 'x"\nb: "y'}, "two fields, and one that looks like them"),
         ({"a": "x"}, {"b": "x"}, "the name of the field"),
         ({"a": {"b": "x"}}, {"a.b": "x"}, "a field in a field, and one with a dot"),
+        ({"a": 0.1}, {"a": 0.1 + 2**-50}, "two numbers that differ late"),
+        ({"a": {"b": 0.1}}, {"a": {"b": 0.1 + 2**-50}}, "two numbers inside that differ late"),
+        ({"a": 10**30}, {"a": 10**30 + 1}, "two large numbers that differ by one"),
         ({"a b": "x"}, {"a": "b: x"}, "a name with a space, and a longer text"),
         ({"a": "x", "b": "y"}, {"a": "y", "b": "x"}, "which field holds which text"),
     ]

@@ -26,7 +26,9 @@ YES = Decision("allow", "user", "tester")
 def grade_exact_commands(exact_commands: Make) -> None:
     """B. What is listed runs without a question; whatever is not exactly that is asked about."""
     with attempt("ExactCommands", STEPS):
-        for listed in (["ls", "git status"], ["ls *.txt", "[ -e a ]"], ["caf\u00e9 'a b'"], [""]):
+        long = f"echo {'a' * 5000}"  # what differs from it does so where nobody compares lightly
+        short = ["ls", "git status"], ["ls *.txt", "[ -e a ]"], ["caf\u00e9 'a b'"], [""]
+        for listed in (*short, [long]):
             _check_listed(exact_commands, listed)
             _check_near_misses(exact_commands, listed)
         _check_strange_displays(exact_commands)
@@ -70,8 +72,8 @@ def _check_listed(make: Make, listed: list[str]) -> None:
     person = Script([NO] * len(commands))
     tried = _try(make(listed, "/", person), commands).complete()
     if tried.ran != commands or person.requests:
-        saw = f"of these ran {list(tried.ran)}; passed on: {len(person.requests)}"
-        raise mistake(f"{commands} to run without a question: they are listed", saw, STEPS)
+        saw = f"of these ran {quote(list(tried.ran))}; passed on: {len(person.requests)}"
+        raise mistake(f"{quote(commands)} to run without a question: they are listed", saw, STEPS)
     for event in tried.decisions:
         if event.actor != {"kind": "policy", "id": "exact-commands"}:
             expected = "a decision by the policy exact-commands"
@@ -105,7 +107,7 @@ def _check_near_misses(make: Make, listed: list[str]) -> None:
         tried = _try(make(listed, "/", person), [command]).complete()
         if tried.ran or len(person.requests) != 1:
             asked = "ran" if tried.ran else f"was asked about {len(person.requests)} times"
-            expected = f"{command!r} to be asked about once: listed is {listed}"
+            expected = f"{_ends(command)} to be asked about once: listed is {quote(listed)}"
             raise mistake(expected, f"it {asked}", INVARIANTS)
     for tool, at, why in (
         ("zsh", "/", "another tool"),
@@ -115,8 +117,15 @@ def _check_near_misses(make: Make, listed: list[str]) -> None:
         person = Script([NO])
         tried = _try(make([one], "/", person), [one], tool, at).complete()
         if tried.ran or len(person.requests) != 1:
-            expected = f"{one!r} to be asked about when it is for {why}: {tool} in {at}"
+            expected = f"{_ends(one)} to be asked about when it is for {why}: {tool} in {at}"
             raise mistake(expected, "it was decided without a question", INVARIANTS)
+
+
+def _ends(command: str) -> str:
+    """The command, or of a long one its size and both ends."""
+    if len(command) <= 200:
+        return repr(command)
+    return f"a command of {len(command)} characters, {command[:20]!r} ... {command[-20:]!r},"
 
 
 def _check_strange_displays(make: Make) -> None:
@@ -173,6 +182,14 @@ def _check_remembers_nothing(make: Make) -> None:
     if len(person.requests) != 3 or ran != ["make", "make"]:
         expected = "the same unlisted command to be asked about each time: yes, no, yes"
         saw = f"{len(person.requests)} questions, and it ran {len(ran)} times"
+        raise mistake(expected, saw, INVARIANTS)
+    request = ApprovalRequest("approval-7", "call-7", "bash", {"command": "make", "directory": "/"})
+    person = Script([YES, NO])
+    approver = make(["ls"], "/", person)
+    answers = [approver.decide(request), approver.decide(request)]
+    if answers != [YES, NO] or len(person.requests) != 2:
+        expected = "the very same request to be asked about again: nothing is remembered"
+        saw = f"{len(person.requests)} questions, answered by {quote(answers)}"
         raise mistake(expected, saw, INVARIANTS)
     mine = ["ls"]
     for commands, whose in ((mine, "the caller's list"), (iter(["ls"]), "an iterator")):

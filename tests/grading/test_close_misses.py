@@ -27,6 +27,7 @@ from curriculum.core.retry import RetryingModel, RetryPolicy
 from curriculum.core.tools import Prepared, ToolBox
 from curriculum.core.trace import Event
 from curriculum.core.values import replace
+from curriculum.grading.display_conformance import grade_render
 from curriculum.grading.exact_commands import grade_exact_commands
 from curriculum.grading.masked_stream import grade_masked_stream
 from curriculum.grading.path_groups import grade_groups_by_path
@@ -233,6 +234,37 @@ class SilentWithoutAList(s04.ExactCommands):
         return super().decide(request)
 
 
+class ComparesTheBeginning(s04.ExactCommands):
+    def decide(self, request: ApprovalRequest) -> Decision:
+        command, listed = request.display.get("command"), [c[:200] for c in self._commands]
+        if isinstance(command, str) and len(command) > 200 and command[:200] in listed:
+            whole = self._commands[listed.index(command[:200])]
+            request = replace(request, display={**request.display, "command": whole})
+        return super().decide(request)
+
+
+class RemembersTheRequest(s04.ExactCommands):
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self._told: dict[int, tuple[ApprovalRequest, Decision]] = {}  # kept, or ids come again
+
+    def decide(self, request: ApprovalRequest) -> Decision:
+        if id(request) not in self._told:
+            self._told[id(request)] = request, super().decide(request)
+        return self._told[id(request)][1]
+
+
+def rounded(field: object) -> object:
+    if isinstance(field, Mapping):
+        return {name: rounded(inner) for name, inner in field.items()}
+    return round(field, 6) if isinstance(field, float) else field
+
+
+def renders_rounded(request: ApprovalRequest) -> str:
+    display = {name: rounded(field) for name, field in request.display.items()}
+    return s04.render(replace(request, display=display))
+
+
 def one_block(path: str) -> list[tuple[str, str]]:
     with open(path, "rb") as file:
         _, *lines = file.read(1 << 16).split(b"\n")[:-1]
@@ -436,6 +468,9 @@ MISSES: dict[str, Miss] = {
     "s04.a the last question": (grade_decisions_of, of_the_last_question, "you say"),
     "s04.b another spelling": (grade_exact_commands, ResolvesTheDirectory, "spelt in another way"),
     "s04.b an empty list": (grade_exact_commands, SilentWithoutAList, "a denial .* with its cause"),
+    "s04.b the beginning": (grade_exact_commands, ComparesTheBeginning, "a command of 5\\d+ char"),
+    "s04.b the same request": (grade_exact_commands, RemembersTheRequest, "the very same request"),
+    "s04.d six digits": (grade_render, renders_rounded, "two numbers that differ late"),
     "s05.a 64 KiB": (grade_save_points, one_block, "you have 0"),
     "s06.a at most three": (
         grade_open_calls,
