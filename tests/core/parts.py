@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import io
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -109,9 +110,12 @@ def statuses(result: RunResult) -> dict[str, str]:
     return {p["call_id"]: p["status"] for p in payloads(result, "tool.result")}
 
 
+engine = functools.cache(make_engine)  # thousands of short runs are held against one schema
+
+
 def findings_in(result: RunResult) -> list[str]:
     data = io.BytesIO("".join(event.to_line() for event in result.events).encode())
-    report = Validation(make_engine(), Options(is_strict=True)).run(data.read)
+    report = Validation(engine(), Options(is_strict=True)).run(data.read)
     assert report.verdict.name.lower() == "complete" or report.findings, report.verdict
     return [f"{f.line} {f.code} {f.message}" for f in report.findings]
 
