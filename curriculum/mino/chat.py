@@ -59,7 +59,6 @@ class Chat:
     # region: hold
     def hold(self, resume: str | None) -> int:
         """Open the session and talk until the end. Raises SessionError, TerminatedError."""
-        screen = self._screen
         instructions = load_instructions(os.getcwd())
         try:
             with open_session(self._settings, resume) as store:
@@ -72,7 +71,7 @@ class Chat:
                     self._observe,
                 )
                 for line in recovery_lines(store):
-                    screen.say(line)
+                    self._screen.say(line)
                 earlier = "" if resume is None else earlier_turns(store)
                 self._banner(store, instructions.notices, earlier)
                 for message in store.replay.messages:
@@ -85,7 +84,7 @@ class Chat:
                     talk.end()
                     self._show_rest(talk)
                 if code in (OK, INTERRUPTED) and talk.last:
-                    screen.say(f"Go on with: mino --resume {store.session_id}")
+                    self._screen.say(f"Go on with: mino --resume {store.session_id}")
                 return code
         finally:
             self._terminal.restore()
@@ -118,7 +117,7 @@ class Chat:
     # region: talk
     def _talk(self, talk: Conversation) -> int:
         """Turn after turn; returns the exit code."""
-        leaving = False  # Ctrl+C has been pressed, and nothing was typed since
+        leaving = False  # Ctrl+C has been pressed, and no line was typed since
         while True:
             self._signals.begin_turn()
             if not self._acknowledge_all(talk):
@@ -134,6 +133,7 @@ class Chat:
                 leaving = True
                 self._screen.say("(Ctrl+C once more leaves; so does /quit.)")
                 continue
+            leaving = False
             self._screen.typed()
             if line is None:
                 self._screen.blank()

@@ -67,6 +67,37 @@ def test_a_line_typed_after_ctrl_c_takes_it_back(desk: Desk) -> None:
         assert person.leave() == 0
 
 
+@pytest.mark.parametrize("line", ["/sessions", "/trace", "/nothing", ""])
+def test_a_command_typed_after_ctrl_c_takes_it_back(desk: Desk, line: str) -> None:
+    with script() as server, desk.person(server) as person:
+        person.see("\nYou>", last=True)
+        person.type(CTRL_C)
+        person.see(HINT)
+        person.say(line)
+        person.see("\nYou>", times=2 if line else 3)
+        person.see("\nYou>", last=True)
+        person.type(CTRL_C)
+        person.see(HINT, times=2)
+        person.see("\nYou>", last=True)
+        person.type(CTRL_C)
+        assert person.leave() == 130
+
+
+def test_a_command_typed_after_ctrl_c_at_the_question_takes_it_back(desk: Desk) -> None:
+    with script(calls("touch ran")) as server, desk.person(server) as person:
+        person.say("first")
+        person.asked()
+        person.type(CTRL_C)
+        person.see("[Turn cancelled: ")
+        person.say("/trace")
+        person.see("Not written to a file")
+        person.see("\nYou>", last=True)
+        person.type(CTRL_C)
+        person.see(HINT)
+        person.say("/quit")
+        assert person.leave() == 0
+
+
 def test_ctrl_c_before_the_answer_begins_ends_the_turn_only(desk: Desk) -> None:
     with script(STALLED, says("Second.")) as server, desk.person(server) as person:
         person.say("first")
