@@ -26,9 +26,10 @@ PAUSE_SECONDS = 0.03  # between pieces, so that one can see them arrive
 PATH = "/v1/responses"
 _QUOTED = re.compile(r"`([^`]+)`")
 _NAMED = re.compile(r"\brun (.+?)(?:,|;| and | then | to |[.?!]?$)", re.IGNORECASE)
+_REASON = re.compile(r"^policy .*? refused this call \((.+)\);")
 HELLO = (
     "I am a script, not a model: there is no key and no network here. "
-    "Say for example: Run go version and tell me which Go version is installed."
+    "Say for example: Run uname -s and tell me what it says."
 )
 
 
@@ -78,6 +79,9 @@ def words_about(result: Mapping[str, Any]) -> str:
     """What a result says, in words."""
     status, output = result["status"], result["output"].strip()
     if status == "denied":
+        reason = _REASON.search(output)
+        if reason:  # nobody refused: no rule allows it, or no answer came
+            return f"I could not check, as {reason[1]}. Nothing was run."
         return "You refused the command, so I could not check. Nothing was run."
     if status == "completed":
         return f"The command printed: {output}" if output else "The command printed nothing."

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 
 import pytest
 
+from curriculum.mino.demo import HELLO
 from curriculum.providers.scripted_answers import responses_events
 from tests.mino.desk import GO_VERSION, Desk, calls, outputs, says, script
 from tests.mino.person import QUESTION
@@ -94,6 +96,24 @@ def test_the_demo_takes_what_stands_between_backticks_for_the_command(
 ) -> None:
     ran = desk.run("run", "--demo", "--allow-rule", "bash=go version", prompt)
     assert (ran.returncode, ran.stdout) == (0, f"The command printed: {GO_VERSION}\n")
+
+
+def test_what_the_demo_suggests_runs_on_every_machine(desk: Desk) -> None:
+    suggested = HELLO.partition("for example: ")[2]
+    ran = desk.run("run", "--demo", "--allow-rule", "bash=uname -s", suggested)
+    assert (ran.returncode, ran.stdout) == (0, f"The command printed: {os.uname().sysname}\n")
+
+
+def test_the_demo_says_who_refused(desk: Desk) -> None:
+    ran = desk.run("run", "--demo", "run echo one")
+    words = "I could not check, as no rule allows it. Nothing was run.\n"
+    assert (ran.returncode, ran.stdout) == (0, words)
+    with desk.person(None) as person:
+        person.say("run echo one")
+        person.answer("n")
+        person.see("Assistant> You refused the command, so I could not check. Nothing was run.")
+        person.say("/quit")
+        assert person.leave() == 0
 
 
 def test_a_character_is_on_the_screen_before_the_next_one_is_sent(desk: Desk) -> None:
