@@ -25,18 +25,18 @@ MOST_STREAMS = 1000
 
 
 class Canaries:
-    """The secrets, looked for in the bytes as they are read."""
+    """The secrets, of which there are some, looked for in the bytes as they are read."""
 
     def __init__(self, secrets: Iterable[str], now: Now) -> None:
         self._now = now
         self._secrets = tuple(secrets)
         self._forms = [_forms(secret) for secret in self._secrets]
         self._plain = [{secret, _in_pointer(secret)} for secret in self._secrets]
-        self._overlap = max((len(form) for forms in self._forms for form in forms), default=1) - 1
+        self._overlap = max(len(form) for forms in self._forms for form in forms) - 1
         self._before = b""
         self._line = 1
         self._found: set[tuple[int, int]] = set()
-        self.longest = max(map(len, self._secrets), default=0)
+        self.longest = max(map(len, self._secrets))
 
     def seen(self, block: bytes) -> None:
         """Look through the next bytes of the file, and across the seam to those before."""

@@ -99,7 +99,7 @@ class SecretRules:
         if _HINT.search(text):
             spans += self._find_named(text)
             spans += self._find_shapes(text)
-        return _merge(spans) if spans else spans
+        return _merge(spans)
 
     def _find_known(self, text: str) -> Iterator[Span]:
         if self._exact is None:

@@ -157,6 +157,15 @@ def test_values_that_change_places_never_crash_and_both_engines_agree(
     both(to_bytes(events), Options(is_strict=bool(moves[0][0] % 2)))
 
 
+def test_what_nests_forty_deep_beside_much_else_is_not_too_deep() -> None:
+    deep: object = []
+    for _ in range(39):
+        deep = [deep]
+    first, *rest = numbered(calls())
+    noted = {**first, "ext": {"acme.note": [deep, *[[]] * 40]}}
+    assert both(to_bytes([noted, *rest])).verdict == Verdict.COMPLETE
+
+
 def test_one_missing_line_gives_at_most_two_findings() -> None:
     lines = to_bytes(numbered(calls())).splitlines(keepends=True)
     for index in range(len(lines) - 1):

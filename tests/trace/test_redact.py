@@ -316,6 +316,10 @@ def test_what_is_withheld_stays_withheld() -> None:
     story = numbered(calls())
     story[1]["redaction"] = {"status": "withheld", "policy": "other"}
     assert loaded(redacted(story))[1]["redaction"] == {"status": "withheld", "policy": "other"}
+    story[1]["payload"]["content"] = CANARY
+    items = ["/payload/content"]
+    marks = {"status": "withheld", "policy": "other", "items": items}
+    assert loaded(redacted(story, CANARY))[1]["redaction"] == marks
 
 
 def test_a_secret_in_the_marks_themselves_is_masked() -> None:
