@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from curriculum.core.context import ContextWindow, DropTurns, Reduction, TruncateOutput
+from curriculum.core.context import ContextWindow, DropTurns, Reduction, TruncateOutput, rebuild
 from curriculum.core.errors import ContextOverflowError, ModelError
 from curriculum.core.loop import AgentRunner
 from curriculum.core.messages import Message, ModelTurn, ToolCall, Usage
@@ -100,3 +100,28 @@ def compacted_run(seed: int) -> CompactedRun:
     runner.stop(result)
     before = [*([Message("system", system)] if system else []), *history]
     return CompactedRun(runner.recorder.events, model.requests, before)
+
+
+class _OnlyOnOverflow:
+    """Shows everything, and without the first turn once that was too long."""
+
+    def fit(
+        self, messages: Sequence[Message], overflow: ContextOverflowError | None
+    ) -> tuple[Sequence[Message], Mapping[str, object] | None]:
+        if not overflow:
+            return messages, None
+        counts = {"message_count_before": len(messages), "message_count": len(messages) - 2}
+        report = {"policy": "on-overflow", "reason": "overflow", "dropped": [0, 1], **counts}
+        return rebuild(messages, report), report
+
+
+def overcome_run() -> CompactedRun:
+    """A compacted request that fails, and a next turn that shows everything once more."""
+    history = [Message("user", "before"), Message("assistant", "yes")]
+    answers: list[ModelTurn | Exception] = [ContextOverflowError("too long"), ModelError("gone")]
+    model, recorder = ScriptedModel([*answers, ModelTurn("so")]), Recorder.golden()
+    policy = _OnlyOnOverflow()
+    runner = AgentRunner(model, history=history, context=policy, recorder=recorder)
+    runner.turn("first")
+    runner.stop(runner.turn("second"))
+    return CompactedRun(recorder.events, model.requests, history)

@@ -14,7 +14,7 @@ from curriculum.core.summary import Summarise
 from curriculum.core.tokens import TokenCounter
 from curriculum.core.tools import ToolResult
 from curriculum.core.trace import Event, to_json
-from curriculum.grading.compacted_runs import compacted_run
+from curriculum.grading.compacted_runs import compacted_run, overcome_run
 from curriculum.grading.mistakes import attempt, mistake, quote
 from curriculum.grading.prediction_table import rows_to_grade
 
@@ -25,13 +25,14 @@ STEPS = 's09, "Step by step"'
 INVARIANTS = 's09, "Invariants"'
 DESIGN = 's09, "Exercises", C'
 
+AFTER_A_FAULT = "the compaction was about a request that failed, not about the turn after it"
+
 Row = tuple[str, int, int, str | None]
 
 
 def grade_left_out(left_out: Callable[[Sequence[Event]], Sequence[Row]]) -> None:
     """A. Random runs: each request against the messages that there really were."""
-    for seed in range(40):
-        run = compacted_run(seed)
+    for seed, run in enumerate([*map(compacted_run, range(40)), overcome_run()]):
         with attempt("left_out", OBSERVE):
             got = left_out(run.events)
         if not isinstance(got, (list, tuple)):
@@ -41,7 +42,8 @@ def grade_left_out(left_out: Callable[[Sequence[Event]], Sequence[Row]]) -> None
             raise mistake(f"a tuple for each of {len(wanted)} requests", f"{len(got)}", OBSERVE)
         for mine, right in zip(got, wanted, strict=True):
             if tuple(mine) != right:
-                raise mistake(f"{right}", f"{quote(mine)} (in the run number {seed})", OBSERVE)
+                which = f"in the run number {seed}" if seed < 40 else AFTER_A_FAULT
+                raise mistake(f"{right}", f"{quote(mine)} ({which})", OBSERVE)
 
 
 def _rows(events: Sequence[Event], before: Sequence[Message]) -> list[Row]:
@@ -89,6 +91,21 @@ def grade_keep_last_turns(make: Callable[[int], ContextPolicy]) -> None:
             messages, turns = _history(rng), rng.randrange(1, 5)
             _check_fit(make(turns), messages, turns, None)
             _check_overflow(make(turns), messages, turns)
+        _check_session(make(2))
+
+
+def _check_session(policy: ContextPolicy) -> None:
+    """One policy for the requests of a session: none changes what becomes of the next."""
+    messages = [Message("system", "Be brief.")]
+    for number in range(8):
+        messages += [Message("user", f"question {number}"), Message("assistant", "so")]
+        overflow = ContextOverflowError("too long") if number in (3, 5) else None
+        try:
+            _check_fit(policy, messages, 2, overflow)
+        except AssertionError as fault:
+            told = f"fit number {number + 1} of one policy, after overflows at numbers 4 and 6, "
+            told += f"to do as the first would{fault}"
+            raise AssertionError(told) from fault
 
 
 def _roles(messages: Sequence[Message]) -> str:
@@ -150,7 +167,12 @@ def _check_overflow(policy: ContextPolicy, messages: Sequence[Message], turns: i
     if not _expected(messages, 1) or turns == 1:
         try:
             view, _ = policy.fit(messages, overflow)
-        except ContextOverflowError:
+        except ContextOverflowError as fault:
+            if fault is not overflow:
+                saw = f"another one: {quote(fault)}"
+                raise mistake(
+                    "the very `overflow` that fit was given to be raised", saw, STEPS
+                ) from fault
             return
         expected = "the overflow to be raised, as no less than was sent can be sent"
         raise mistake(expected, f"{_roles(view)!r} once more", INVARIANTS)
@@ -211,8 +233,7 @@ def grade_requests_of(
     requests_of: Callable[[Sequence[Event], Sequence[Message]], Sequence[Sequence[Message]]],
 ) -> None:
     """D. Random runs: each request, rebuilt, against what the model was shown."""
-    for seed in range(60):
-        run = compacted_run(seed)
+    for seed, run in enumerate([*map(compacted_run, range(60)), overcome_run()]):
         with attempt("requests_of", STEPS):
             got = requests_of(run.events, run.before)
         if len(got) != len(run.requests):

@@ -40,7 +40,7 @@ from curriculum.grading.s05 import grade_save_points
 from curriculum.grading.s06 import grade_open_calls
 from curriculum.grading.s07 import grade_classify, grade_outcome_of
 from curriculum.grading.s08 import grade_attempts_of, grade_fallback
-from curriculum.grading.s09 import grade_requests_of
+from curriculum.grading.s09 import grade_keep_last_turns, grade_left_out, grade_requests_of
 from curriculum.grading.s11 import grade_bill_of
 from curriculum.grading.s12 import grade_assemble
 from curriculum.grading.store_crashes import grade_store
@@ -340,6 +340,47 @@ class BlankIsNoText(s08.Fallback):
                 yield Retry(fault.message, 0)
 
 
+def until_completed(events: Sequence[Event]) -> list[tuple[str, int, int, str | None]]:
+    """Takes a compaction to be about every request until one is answered."""
+    rows: list[tuple[str, int, int, str | None]] = []
+    report: Mapping[str, Any] | None = None
+    for event in events:
+        payload: Mapping[str, Any] = event.payload
+        if event.type == "context.compact":
+            report = payload
+        elif event.type == "model.response" and payload["status"] == "completed":
+            report = None
+        elif event.type == "model.request":
+            there_were = report or {"message_count_before": payload["message_count"]}
+            counts = payload["message_count"], there_were["message_count_before"]
+            rows.append((payload["request_id"], *counts, report["reason"] if report else None))
+    return rows
+
+
+class StaysSmall(s09.KeepLastTurns):
+    def fit(self, messages: Messages, overflow: ContextOverflowError | None) -> Any:
+        view = super().fit(messages, overflow)
+        if overflow:
+            self._turns = 1
+        return view
+
+
+class TiresOfIt(s09.KeepLastTurns):
+    _count = 0
+
+    def fit(self, messages: Messages, overflow: ContextOverflowError | None) -> Any:
+        self._count += 1
+        return super().fit(messages, overflow) if self._count < 4 else (messages, None)
+
+
+class RaisesAnother(s09.KeepLastTurns):
+    def fit(self, messages: Messages, overflow: ContextOverflowError | None) -> Any:
+        try:
+            return super().fit(messages, overflow)
+        except ContextOverflowError as fault:
+            raise ContextOverflowError("again") from fault
+
+
 def without_empty(events: Sequence[Event], before: Messages) -> list[list[Message]]:
     requests = s09.requests_of(events, before)
     return [[m for m in request if m.content or m.tool_calls] for request in requests]
@@ -487,6 +528,10 @@ MISSES: dict[str, Miss] = {
     "s07.b the status first": (grade_classify, status_first, "ContextOverflowError"),
     "s08.a at most three": (grade_attempts_of, at_most_three, "for answer"),
     "s08.b blank is no text": (grade_fallback, BlankIsNoText, "where the models do"),
+    "s09.a until one completes": (grade_left_out, until_completed, "a request that failed, not"),
+    "s09.b small for ever": (grade_keep_last_turns, StaysSmall, "fit number 5 of one policy"),
+    "s09.b three times": (grade_keep_last_turns, TiresOfIt, "fit number 4 of one policy"),
+    "s09.b another fault": (grade_keep_last_turns, RaisesAnother, "the very `overflow`"),
     "s09.d empty messages left out": (grade_requests_of, without_empty, "message|to show"),
     "s10.d any case": (grade_groups_by_path, partial(by_file, str.lower), "to join the group"),
     "s10.d all dots": (
