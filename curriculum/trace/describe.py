@@ -58,10 +58,27 @@ def _result(payload: Mapping[str, Any], most: int) -> str:
     return f"{_plain(payload['call_id'])} {payload['status']}{code}{why} {output}"
 
 
+def _start(payload: Mapping[str, Any], most: int) -> str:
+    model = f" model: {_plain(payload['model'])}" if "model" in payload else ""
+    return f"{_plain(payload['session_id'])}{model}"
+
+
+def _spend(payload: Mapping[str, Any], most: int) -> str:
+    aside = f", {payload['reserved']} set aside" if payload.get("reserved") else ""
+    spent = f"{payload['spent']} of {payload['limit']} {_plain(payload['unit'])} spent"
+    return f"{payload['resource']}: {spent}{aside}, {payload['remaining']} left"
+
+
+def _recover(payload: Mapping[str, Any], most: int) -> str:
+    closed = payload["closed"]
+    torn = f", {payload['torn_bytes']} torn bytes" if payload.get("torn_bytes") else ""
+    notice = f" {shorten(payload['notice'], most)}" if payload.get("notice") else ""
+    calls = f"{closed['not_executed']} calls not executed, {closed['unknown']} unknown"
+    return f"{_plain(payload['session_id'])}: {calls}{torn}{notice}"
+
+
 _TELL: dict[str, Any] = {
-    "session.start": lambda p, most: (
-        f"{_plain(p['session_id'])} model {_plain(p.get('model', '-'))}"
-    ),
+    "session.start": _start,
     "user.message": lambda p, most: shorten(p["content"], most),
     "model.request": _request,
     "model.delta": lambda p, most: shorten(p["text"], most),
@@ -82,6 +99,9 @@ _TELL: dict[str, Any] = {
     "tool.output": lambda p, most: f"{_plain(p['call_id'])} {shorten(p['text'], most)}",
     "tool.result": _result,
     "journal.append": lambda p, most: f"{_plain(p['record_kind'])} at {p['position']}",
+    "budget.spend": _spend,
+    "session.recover": _recover,
+    "outcome.acknowledge": lambda p, most: f"{_plain(p['call_id'])} by {p['by']}",
     "cancel.request": lambda p, most: f"by {p['by']}",
     "error": lambda p, most: f"{p['kind']}: {shorten(p['message'], most)}",
     "session.stop": lambda p, most: p["reason"],

@@ -154,7 +154,7 @@ def test_the_text_shows_the_first_divergence_and_its_causes(two: tuple[Path, Pat
         '  both because of line 4: model.delta "Let me "',
         "  both because of line 3: model.request 1: 1 message",
         '  both because of line 2: user.message "What time is it?"',
-        "  both because of line 1: session.start session-1 model model",
+        "  both because of line 1: session.start session-1 model: model",
     ]
 
 

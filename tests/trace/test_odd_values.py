@@ -22,6 +22,7 @@ from curriculum.trace.from_mini_swe_agent import read_mini_swe_agent
 from curriculum.trace.inputs import RefusedError, read_secrets
 from curriculum.trace.machine import is_trouble
 from curriculum.trace.normalise import Normaliser, decision_of
+from curriculum.trace.schema import load_schema
 from curriculum.trace.secret_rules import SecretRules
 from curriculum.trace.series import Series
 from curriculum.trace.stats import Stats
@@ -29,15 +30,18 @@ from curriculum.trace.tables import _duration
 from curriculum.trace.validate import Options, validate
 from curriculum.trace.write_foreign import write_foreign
 from tests.trace.commands import run
+from tests.trace.outputs import long_run
 from tests.trace.story import (
     Event,
     call,
     calls,
     error,
+    event,
     numbered,
     place,
     response,
     result,
+    start,
     to_bytes,
     user,
 )
@@ -279,6 +283,26 @@ def test_the_id_of_a_foreign_session_becomes_an_id_of_a_trace() -> None:
 def test_an_answer_in_the_player_is_as_long_as_the_row() -> None:
     told = describe(response(1, "x" * 50), 10)
     assert told == f'model.response completed "{"x" * 10}"…'
+
+
+def test_an_event_of_every_type_is_told_with_more_than_its_type() -> None:
+    events = [event for event in long_run() if not event["type"].startswith("x.")]
+    types = {rule["if"]["properties"]["type"]["const"] for rule in load_schema()["allOf"]}
+    assert {event["type"] for event in events} == types
+    assert [event["type"] for event in events if describe(event) == event["type"]] == []
+
+
+def test_what_is_set_aside_torn_or_noticed_is_told() -> None:
+    spend = {"resource": "tokens", "unit": "tokens", "spent": 3, "limit": 9}
+    spent = event("budget.spend", "policy", **spend, remaining=2, reserved=4)
+    assert describe(spent) == "budget.spend tokens: 3 of 9 tokens spent, 4 set aside, 2 left"
+    closed = {"not_executed": 2, "unknown": 0}
+    recover = {"session_id": "session-1", "closed": closed, "torn_bytes": 7, "notice": "a\nb"}
+    told = 'session-1: 2 calls not executed, 0 unknown, 7 torn bytes "a\\nb"'
+    assert describe(event("session.recover", "harness", **recover)) == f"session.recover {told}"
+    nameless = start()
+    nameless["payload"].pop("model", None)
+    assert describe(nameless) == "session.start session-1"
 
 
 def test_a_command_is_needed(tmp_path: Path) -> None:
