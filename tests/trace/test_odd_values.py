@@ -29,6 +29,7 @@ from curriculum.trace.stats import Stats
 from curriculum.trace.tables import _duration
 from curriculum.trace.validate import Options, validate
 from curriculum.trace.write_foreign import write_foreign
+from tests.trace import story
 from tests.trace.commands import run
 from tests.trace.outputs import long_run
 from tests.trace.story import (
@@ -36,12 +37,10 @@ from tests.trace.story import (
     call,
     calls,
     error,
-    event,
     numbered,
     place,
     response,
     result,
-    start,
     to_bytes,
     user,
 )
@@ -294,13 +293,15 @@ def test_an_event_of_every_type_is_told_with_more_than_its_type() -> None:
 
 def test_what_is_set_aside_torn_or_noticed_is_told() -> None:
     spend = {"resource": "tokens", "unit": "tokens", "spent": 3, "limit": 9}
-    spent = event("budget.spend", "policy", **spend, remaining=2, reserved=4)
+    spent = story.event("budget.spend", "policy", **spend, remaining=2, reserved=4)
     assert describe(spent) == "budget.spend tokens: 3 of 9 tokens spent, 4 set aside, 2 left"
     closed = {"not_executed": 2, "unknown": 0}
     recover = {"session_id": "session-1", "closed": closed, "torn_bytes": 7, "notice": "a\nb"}
     told = 'session-1: 2 calls not executed, 0 unknown, 7 torn bytes "a\\nb"'
-    assert describe(event("session.recover", "harness", **recover)) == f"session.recover {told}"
-    nameless = start()
+    assert (
+        describe(story.event("session.recover", "harness", **recover)) == f"session.recover {told}"
+    )
+    nameless = story.start()
     nameless["payload"].pop("model", None)
     assert describe(nameless) == "session.start session-1"
 
