@@ -6,13 +6,14 @@ import random
 import threading
 from collections.abc import Callable, Sequence
 from itertools import pairwise
+from unittest import mock
 
 from curriculum.core.loop import AgentRunner
 from curriculum.core.messages import ModelTurn, ToolCall
 from curriculum.core.model import ScriptedModel
 from curriculum.core.seams import Scheduler
 from curriculum.core.tools import Prepared, RunningCall, ToolBox, ToolDefinition, ToolResult
-from curriculum.core.trace import Event, Recorder
+from curriculum.core.trace import Event, GoldenClock, Ids, Recorder
 from curriculum.grading.mistakes import attempt, mistake, quote
 
 __unittest = True
@@ -23,6 +24,7 @@ INVARIANTS = 's10, "Invariants"'
 DEEP = 's10, "Deep dive"'
 
 WAIT_SECONDS = 5  # only ever waited for by a solution that is wrong
+WORK_SECONDS = 0.2  # how long a work lasts that a scheduler might not wait for
 
 Pairs = set[frozenset[str]]
 Groups = Sequence[Sequence[ToolCall]]
@@ -31,21 +33,22 @@ Groups = Sequence[Sequence[ToolCall]]
 def grade_overlaps(overlaps: Callable[[Sequence[Event]], Pairs]) -> None:
     """A. Calls that start and end in random order, read as a whole and at every beginning."""
     for seed in range(20):
-        events = _story(random.Random(seed))
+        # Every other trace has a clock that stands still: what comes first is the sequence's word.
+        events = _story(random.Random(seed), step_us=seed % 2 * 1000)
         for size in range(len(events) + 1):
             _check_overlaps(overlaps, events[:size])
 
 
-def _story(rng: random.Random) -> list[Event]:
-    """Events of calls in a possible order; some never start."""
-    recorder = Recorder.golden()
+def _story(rng: random.Random, step_us: int) -> list[Event]:
+    """Events of calls in a possible order, `step_us` apart; some never start."""
+    recorder = Recorder(GoldenClock(step_us=step_us), Ids(), "scripted")
 
     def emit(type: str, **payload: object) -> None:
         recorder.emit(type, actor_kind="harness", actor_id="agent", payload=payload)
 
     emit("session.start")
     for batch in range(rng.randrange(1, 3)):
-        ids = [f"call {batch} {n}" for n in range(rng.randrange(1, 5))]
+        ids = [f"call {batch} {n}" for n in range(rng.randrange(1, 9))]
         emit("model.response", status="completed")
         for call_id in ids:
             emit("tool.call", call_id=call_id)
@@ -89,6 +92,8 @@ def _check_overlaps(overlaps: Callable[[Sequence[Event]], Pairs], events: Sequen
         raise mistake("a set of frozensets of two call_ids", quote(got), OBSERVE)
     story = [f"{e.type} {e.payload['call_id']}" for e in events if "call_id" in e.payload]
     story = [line for line in story if line.startswith(("tool.start", "tool.result"))]
+    if len({event.elapsed_us for event in events}) < len(events):
+        story.append("all at one moment of the clock, so the sequence tells")
     for missing in sorted(map(sorted, wanted - got)):
         raise mistake(f"{missing} among the pairs, as in {story}", quote(got), OBSERVE)
     for extra in sorted(map(sorted, got - wanted)):
@@ -116,9 +121,11 @@ def grade_reads_together(make: Callable[[int], Scheduler]) -> None:
     with attempt("ReadsTogether", STEPS):
         for seed in range(40):
             _check_groups(make, random.Random(seed))
-        _check_together(make(3))
+        for threads in (2, 3, 7):
+            _check_together(make(threads), threads)
         _check_order(make(2))
         _check_faults(make(3))
+        _check_waits_for_all(make(3))
         _check_behind_runner(make)
 
 
@@ -145,8 +152,8 @@ def _check_groups(make: Callable[[int], Scheduler], rng: random.Random) -> None:
             raise mistake(expected, f"{shown}", INVARIANTS)
 
 
-def _check_together(scheduler: Scheduler) -> None:
-    barrier = threading.Barrier(3, timeout=WAIT_SECONDS)
+def _check_together(scheduler: Scheduler, size: int) -> None:
+    barrier = threading.Barrier(size, timeout=WAIT_SECONDS)
 
     def meet() -> ToolResult | Exception:
         try:
@@ -156,10 +163,11 @@ def _check_together(scheduler: Scheduler) -> None:
         return ToolResult("completed", "met")
 
     before = threading.active_count()
-    outcomes = scheduler.run([meet] * 3)
+    outcomes = scheduler.run([meet] * size)
     if any(isinstance(outcome, Exception) for outcome in outcomes):
-        expected = "three reads that wait for each other to meet"
-        raise mistake(expected, "one waited in vain: they ran one after the other", STEPS)
+        expected = f"{size} reads of one group, that wait for each other, to meet"
+        saw = "one waited in vain: they ran one after the other, or too few at a time"
+        raise mistake(expected, saw, STEPS)
     if threading.active_count() > before:
         raise mistake("no thread left behind", f"{threading.active_count()} threads", STEPS)
 
@@ -193,6 +201,7 @@ def _check_faults(scheduler: Scheduler) -> None:
 
     work: list[Callable[[], ToolResult | Exception]]
     work = [raises, lambda: ToolResult("completed", "kept"), lambda: told]
+    before = threading.active_count()
     try:
         outcomes = scheduler.run(work)
     except Exception as fault:
@@ -201,6 +210,38 @@ def _check_faults(scheduler: Scheduler) -> None:
     if list(outcomes) != [bug, ToolResult("completed", "kept"), told]:
         expected = f"[{bug!r}, the result of the second, {told!r}]"
         raise mistake(expected, quote(outcomes), INVARIANTS)
+    if threading.active_count() > before:
+        expected = "no thread left behind, also when a work raises"
+        raise mistake(expected, f"{threading.active_count() - before} more", STEPS)
+
+
+def _check_waits_for_all(scheduler: Scheduler) -> None:
+    """Neither a fault of another nor any time ends the wait for a work.
+
+    To wait a second for a thread is to wait no time here, so that nobody has to work for longer.
+    """
+    returned, bug, kept = threading.Event(), ZeroDivisionError("a bug"), "kept"
+    strangers, join = set(threading.enumerate()), threading.Thread.join
+
+    def slow() -> ToolResult | Exception:
+        returned.wait(WORK_SECONDS)
+        return ToolResult("completed", kept)
+
+    def raises() -> ToolResult | Exception:
+        raise bug
+
+    def hasty(thread: threading.Thread, timeout: float | None = None) -> None:
+        join(thread, timeout if timeout is None or thread in strangers else 0)
+
+    with mock.patch.object(threading.Thread, "join", hasty):
+        try:
+            outcomes = list(scheduler.run([slow, raises, slow]))
+        finally:
+            returned.set()
+    wanted = [ToolResult("completed", kept), bug, ToolResult("completed", kept)]
+    if outcomes != wanted:
+        expected = "every work to be waited for, as long as it takes, also when another one raises"
+        raise mistake(expected, f"it was given up: {quote(outcomes)}", INVARIANTS)
 
 
 def _check_behind_runner(make: Callable[[int], Scheduler]) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
 import stat
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
@@ -27,6 +30,7 @@ from curriculum.core.retry import RetryingModel, RetryPolicy
 from curriculum.core.tools import Prepared, ToolBox
 from curriculum.core.trace import Event
 from curriculum.core.values import replace
+from curriculum.grading import s10 as grader_of_s10
 from curriculum.grading.display_conformance import grade_render
 from curriculum.grading.exact_commands import grade_exact_commands
 from curriculum.grading.masked_stream import grade_masked_stream
@@ -41,6 +45,7 @@ from curriculum.grading.s06 import grade_open_calls
 from curriculum.grading.s07 import grade_classify, grade_outcome_of
 from curriculum.grading.s08 import grade_attempts_of, grade_fallback
 from curriculum.grading.s09 import grade_keep_last_turns, grade_left_out, grade_requests_of
+from curriculum.grading.s10 import grade_overlaps, grade_reads_together
 from curriculum.grading.s11 import grade_bill_of
 from curriculum.grading.s12 import grade_assemble
 from curriculum.grading.store_crashes import grade_store
@@ -386,6 +391,91 @@ def without_empty(events: Sequence[Event], before: Messages) -> list[list[Messag
     return [[m for m in request if m.content or m.tool_calls] for request in requests]
 
 
+Outcomes = list[Any]
+
+
+def by_the_clock(events: Sequence[Event]) -> set[frozenset[str]]:
+    span: dict[str, list[float]] = {}
+    for event in events:
+        call_id = str(event.payload.get("call_id"))
+        if event.type == "tool.start":
+            span[call_id] = [event.elapsed_us, float("inf")]
+        elif event.type == "tool.result" and call_id in span:
+            span[call_id][1] = event.elapsed_us
+    pairs = itertools.combinations(span, 2)
+    return {
+        frozenset((a, b)) for a, b in pairs if span[a][0] < span[b][1] and span[b][0] < span[a][1]
+    }
+
+
+def latest_three(events: Sequence[Event]) -> set[frozenset[str]]:
+    running: list[str] = []
+    pairs: set[frozenset[str]] = set()
+    for event in events:
+        call_id = str(event.payload.get("call_id"))
+        if event.type == "tool.start":
+            pairs |= {frozenset((call_id, other)) for other in running[-3:]}
+            running.append(call_id)
+        elif event.type == "tool.result" and call_id in running:
+            running.remove(call_id)
+    return pairs
+
+
+class PoolOfThree(s10.ReadsTogether):
+    def run(self, work: Sequence[Callable[[], Any]]) -> Outcomes:
+        def tried(one: Callable[[], Any]) -> Any:
+            try:
+                return one()
+            except Exception as fault:
+                return fault
+
+        with ThreadPoolExecutor(3) as pool:
+            return list(pool.map(tried, work))
+
+
+class GivesUp(s10.ReadsTogether):
+    """Its threads write what they came to; who waits for how long is up to `_wait`."""
+
+    def run(self, work: Sequence[Callable[[], Any]]) -> Outcomes:
+        outcomes: Outcomes = [None] * len(work)
+        failed = threading.Event()
+
+        def run_one(number: int) -> None:
+            try:
+                outcomes[number] = work[number]()
+            except Exception as fault:
+                outcomes[number] = fault
+                self._told(failed)
+
+        numbers = range(len(work))
+        threads = [threading.Thread(target=run_one, args=[n], daemon=True) for n in numbers]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            self._wait(thread, failed)
+        return outcomes
+
+    def _told(self, failed: threading.Event) -> None:
+        failed.set()
+
+    def _wait(self, thread: threading.Thread, failed: threading.Event) -> None:
+        thread.join(1)
+
+
+class GivesUpAtAFault(GivesUp):
+    def _wait(self, thread: threading.Thread, failed: threading.Event) -> None:
+        while thread.is_alive() and not failed.is_set():
+            thread.join(0.01)
+
+
+class StartsAnotherAtAFault(GivesUp):
+    def _told(self, failed: threading.Event) -> None:
+        threading.Thread(target=failed.wait, args=[2], daemon=True).start()
+
+    def _wait(self, thread: threading.Thread, failed: threading.Event) -> None:
+        thread.join()
+
+
 def by_file(name: Callable[[str], str], calls: Any, tools: ToolBox) -> Any:
     """The reference, told another file for each path."""
     renamed = []
@@ -533,6 +623,16 @@ MISSES: dict[str, Miss] = {
     "s09.b three times": (grade_keep_last_turns, TiresOfIt, "fit number 4 of one policy"),
     "s09.b another fault": (grade_keep_last_turns, RaisesAnother, "the very `overflow`"),
     "s09.d empty messages left out": (grade_requests_of, without_empty, "message|to show"),
+    "s10.a by the clock": (grade_overlaps, by_the_clock, "the sequence tells"),
+    "s10.a the latest three": (grade_overlaps, latest_three, "among the pairs"),
+    "s10.b a pool of three": (grade_reads_together, PoolOfThree, "reads of one group"),
+    "s10.b a second for each": (grade_reads_together, GivesUp, "as long as it takes"),
+    "s10.b given up at a fault": (grade_reads_together, GivesUpAtAFault, "as long as it takes"),
+    "s10.b a thread at a fault": (
+        grade_reads_together,
+        StartsAnotherAtAFault,
+        "no thread left behind, also when a work raises",
+    ),
     "s10.d any case": (grade_groups_by_path, partial(by_file, str.lower), "to join the group"),
     "s10.d all dots": (
         grade_groups_by_path,
@@ -552,7 +652,8 @@ MISSES: dict[str, Miss] = {
 
 
 @pytest.mark.parametrize("name", MISSES)
-def test_a_close_miss_is_told(name: str) -> None:
+def test_a_close_miss_is_told(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(grader_of_s10, "WAIT_SECONDS", 2)  # only ever waited for in vain
     grade, wrong, message = MISSES[name]
     with pytest.raises(AssertionError, match=message):
         grade(wrong)
