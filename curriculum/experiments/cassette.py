@@ -163,15 +163,26 @@ def _fault_of(data: Mapping[str, Any]) -> RunError:
     return fault
 
 
-def read_cassette(path: str) -> list[Mapping[str, Any]]:
-    """The answers of a cassette. Raises ExperimentError for one that cannot be played."""
+def cassette_bytes(path: str) -> bytes:
+    """What a cassette's file holds. Raises ExperimentError."""
     if not path:
         raise ExperimentError("model.cassette: name the file to play")
     try:
-        lines = read_whole(path, MOST_BYTES).decode().splitlines()
+        return read_whole(path, MOST_BYTES)
     except (OSError, ValueError) as fault:
-        why = fault.strerror if isinstance(fault, OSError) else "not UTF-8 text"
+        why = fault.strerror if isinstance(fault, OSError) else "a name with a NUL in it"
         raise ExperimentError(f"{path}: {why}; record a cassette first", 66) from None
+
+
+def read_cassette(path: str) -> list[Mapping[str, Any]]:
+    """The answers of a cassette. Raises ExperimentError for one that cannot be played."""
+    content = cassette_bytes(path)
+    try:  # only LF ends a line: an answer may hold what else Python takes for one
+        lines = content.decode().removesuffix("\n").split("\n")
+    except ValueError:
+        raise ExperimentError(f"{path}: not UTF-8 text; record a cassette first", 66) from None
+    if lines == [""]:
+        raise ExperimentError(f"{path}: empty; record a cassette first")
     answers: list[Mapping[str, Any]] = []
     for number, line in enumerate(lines, 1):
         try:
@@ -190,6 +201,4 @@ def read_cassette(path: str) -> list[Mapping[str, Any]]:
             raise ExperimentError(
                 f"{path}: line {number} is no line of a cassette ({fault}); record it again"
             ) from None
-    if not lines:
-        raise ExperimentError(f"{path}: empty; record a cassette first")
     return answers

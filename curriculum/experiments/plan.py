@@ -31,6 +31,7 @@ from pathlib import Path
 from typing import Any
 
 from curriculum.core.whole_file import read_whole
+from curriculum.experiments.cassette import cassette_bytes
 from curriculum.experiments.metrics import METRICS
 from curriculum.experiments.settings import (
     ONE_LINE,
@@ -87,9 +88,7 @@ class Experiment:
         """Every run, in order."""
         found = []
         for number, cell in enumerate(self.cells(), 1):
-            settings = self.settings(cell)
-            if tape := text(settings, "model.cassette"):
-                settings["model.cassette"] = str((self.folder / tape).resolve())
+            settings = self._placed(cell)
             for repetition in range(1, self.repetitions + 1):
                 digest = hashlib.sha256(f"{self.seed}/{repetition}".encode()).digest()
                 seed = int.from_bytes(digest[:6], "big")
@@ -103,15 +102,33 @@ class Experiment:
         """All settings of the runs of a cell, as they are written."""
         return complete({**self.fixed, **dict(zip(self.axes, cell, strict=True))})
 
+    def _placed(self, cell: tuple[Value, ...]) -> dict[str, Value]:
+        """The same, with the cassette where it is."""
+        settings = self.settings(cell)
+        if tape := text(settings, "model.cassette"):
+            settings["model.cassette"] = str((self.folder / tape).resolve())
+        return settings
+
     def _is_skipped(self, cell: tuple[Value, ...]) -> bool:
         named = dict(zip(self.axes, cell, strict=True))
         return any(all(named[name] == value for name, value in rule.items()) for rule in self.skip)
 
     def fingerprint(self) -> str:
-        """A digest of everything that decides what the runs are."""
+        """A digest of everything that decides what the runs are, also of what cassettes hold.
+
+        Raises ExperimentError for a cassette that cannot be read.
+        """
         data = [self.name, self.seed, self.repetitions, dict(self.fixed), self.axes, self.levels]
         data.append([dict(rule) for rule in self.skip])
+        for tape in self._tapes():
+            data.append(hashlib.sha256(cassette_bytes(tape)).hexdigest())
         return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:16]
+
+    def _tapes(self) -> list[str]:
+        """The cassettes that are played, in the order of the cells."""
+        settings = map(self._placed, self.cells())
+        played = (each for each in settings if each["model.kind"] == "recorded")
+        return list(dict.fromkeys(text(each, "model.cassette") for each in played))
 
 
 def ready_names() -> list[str]:

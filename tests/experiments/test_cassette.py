@@ -182,3 +182,48 @@ def test_the_command_records_a_live_run_and_plays_its_cassette_without_a_network
         (row,) = (json.loads(line) for line in (folder / "rows.jsonl").read_bytes().splitlines())
         assert (row["stop"], row["requests"], row["calls"]) == ("completed", 2, 1)
         assert str(tmp_path) not in (folder / "report.html").read_text()
+
+
+TAPE = '{"cassette_version":"0.1"}\n'
+PLAY = LIVE.partition("kind")[0] + 'kind = "recorded"\n'
+
+
+def tape_of(path: Path, steps: int) -> None:
+    """A cassette of a run of so many steps."""
+    scripted = experiment(LIVE.partition("kind")[0] + f"steps = {steps}\n")
+    path.write_bytes(perform(scripted.tasks()[0], is_recorded=True).cassette)
+
+
+@pytest.mark.parametrize("where", ["cassette = {}\n", "[matrix.model]\ncassette = [{}]\n"])
+def test_results_of_a_cassette_that_has_changed_are_not_told_as_current(
+    where: str, tmp_path: Path
+) -> None:
+    file, out, tape = tmp_path / "play.toml", tmp_path / "out", tmp_path / "a.jsonl"
+    file.write_text(PLAY + where.format('"a.jsonl"'))
+    tape_of(tape, 1)
+    assert command("run", str(file), "--out", str(out)).returncode == 0
+    again = command("run", str(file), "--out", str(out))
+    assert (again.returncode, "1 of 1 runs are done already" in again.stderr) == (0, True)
+    tape_of(tape, 2)
+    for ask in ("run", "report"):
+        ended = command(ask, str(file), "--out", str(out))
+        assert (ended.returncode, ended.stdout) == (73, "")
+        assert "another version of this one; give another --out" in ended.stderr
+    tape.unlink()
+    ended = command("report", str(file), "--out", str(out))
+    assert ended.returncode == 66
+    assert ended.stderr == (
+        f"experiments: {tape}: No such file or directory; record a cassette first\n"
+    )
+
+
+def test_a_line_of_a_cassette_ends_at_lf_alone(tmp_path: Path) -> None:
+    said = "one\u2028two\u2029three\u0085four"
+    turn = {"turn": {"content": said, "tool_calls": [], "stop": True}}
+    line = json.dumps({"request": "x", "items": [turn]}, ensure_ascii=False)
+    tape = tmp_path / "tape.jsonl"
+    for ending in ("\n", "\r\n"):
+        tape.write_bytes((TAPE + line + "\n").replace("\n", ending).encode())
+        assert [answer["items"] for answer in read_cassette(str(tape))] == [[turn]]
+    tape.write_text(TAPE + line)
+    assert len(read_cassette(str(tape))) == 1

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from curriculum.core.waiting import VirtualTime
 from curriculum.experiments.perform import Outcome, perform
 from curriculum.experiments.pool import Processes
 from curriculum.experiments.settings import Value
@@ -58,6 +59,20 @@ def test_a_drop_before_anything_was_shown_is_retried_and_a_later_one_is_not() ->
 def test_the_waits_of_a_retry_policy_are_part_of_the_run_s_time() -> None:
     found = perform(task_of(fault__drop_percent=50, retry__attempts=20, clock__event_us=0)).metrics
     assert found["elapsed_ms"] == found["retry_ms"] > 100
+
+
+def test_a_virtual_wait_of_days_is_one_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    steps: list[int] = []
+    pass_us = VirtualTime.pass_us
+
+    def count(time: VirtualTime, passed_us: int) -> None:
+        steps.append(passed_us)
+        pass_us(time, passed_us)
+
+    monkeypatch.setattr(VirtualTime, "pass_us", count)
+    task = task_of(model__steps=1, model__answer_ms=10**9, tool__read_ms=10**9, clock__event_us=0)
+    assert perform(task).metrics["elapsed_ms"] == 3 * 10**9
+    assert [step for step in steps if step] == [*[250 * 10**9] * 4, 10**12, *[250 * 10**9] * 4]
 
 
 def test_a_stream_that_never_drops_asks_once_for_each_answer() -> None:
