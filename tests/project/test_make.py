@@ -7,6 +7,7 @@ and next to nothing in the environment. Nothing here needs the network.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -204,6 +205,17 @@ def test_packages_that_cannot_be_installed_are_one_line(checkout: Checkout) -> N
     assert_one_line(run, "pip could not install requirements.lock: No matching distribution")
     assert not (checkout.root / ".venv" / ".locked").exists()
     assert_demo(checkout.make("demo"))
+
+
+def test_packages_are_installed_once_and_the_end_is_told(checkout: Checkout) -> None:
+    (checkout.root / "requirements.lock").write_text("--no-index\n")
+    run = checkout.make("locked")
+    first, last = run.stderr.splitlines()
+    assert first.startswith("set-up: installing requirements.lock into .venv ")
+    assert re.fullmatch(r"set-up: done in \d+ s", last)
+    assert (run.returncode, run.stdout) == (0, "")
+    again = checkout.make("locked")
+    assert (again.returncode, again.stdout, again.stderr) == (0, "", "")
 
 
 def test_what_pip_says_is_in_the_one_line(checkout: Checkout) -> None:
