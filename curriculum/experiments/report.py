@@ -7,6 +7,7 @@ no network: its plots are in it, and it has no script.
 from __future__ import annotations
 
 import re
+import shutil
 import sys
 from collections.abc import Callable, Sequence
 from html import escape
@@ -139,11 +140,19 @@ def _cells(experiment: Experiment, line: Line) -> list[str]:
 
 # region: terminal
 def show_summary(experiment: Experiment, lines: Sequence[Line]) -> None:
-    """The table on standard output, with rich where it is installed."""
+    """The table on standard output, with rich where it is installed.
+
+    On a terminal that has no room for it each line of it is a block, so that nothing is cut off.
+    """
     header = _header(experiment)
     table = [[visible(text) for text in _cells(experiment, line)] for line in lines]
     print(visible(experiment.question))
+    widths = [max(map(len, column)) for column in zip(header, *table, strict=True)]
     if sys.stdout.isatty():
+        frame = 3 * len(widths) + 1  # of rich: a line and two blanks for each column, a line
+        if sum(widths) + frame > shutil.get_terminal_size().columns:
+            _show_blocks(header, table, len(experiment.axes))
+            return
         try:
             from rich.console import Console
             from rich.table import Table
@@ -156,11 +165,21 @@ def show_summary(experiment: Experiment, lines: Sequence[Line]) -> None:
                 shown_table.add_row(*map(Text, row))
             Console().print(shown_table)
             return
-    widths = [max(map(len, column)) for column in zip(header, *table, strict=True)]
     for row in (header, *table):
         print(
             "  ".join(f"{text:<{width}}" for text, width in zip(row, widths, strict=True)).rstrip()
         )
+
+
+def _show_blocks(header: Sequence[str], table: Sequence[Sequence[str]], axes: int) -> None:
+    """Each row under the levels of its cell, a value a line."""
+    width = max(map(len, header[axes:]))
+    for row in table:
+        cell = ", ".join(f"{a} {v}" for a, v in zip(header[:axes], row[:axes], strict=True))
+        print(f"\n{cell or 'all runs'}")
+        for name, text in zip(header[axes:], row[axes:], strict=True):
+            print(f"  {name:<{width}}  {text}")
+    print()
 
 
 # endregion

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -183,19 +184,23 @@ def test_a_metric_that_no_run_has_is_no_plot() -> None:
     assert plot(found, summarise(found, [row_of(task) for task in found.tasks()]), "effects") == ""
 
 
-def test_on_a_terminal_there_is_a_bar_while_it_runs_and_then_a_table_with_intervals(
-    file: Path, tmp_path: Path
-) -> None:
-    arguments = ["-m", "curriculum.experiments", "run", str(file), "--out", str(tmp_path / "out")]
-    running = pexpect.spawn(
+def on_a_terminal(file: Path, out: Path, columns: int) -> pexpect.spawn[str]:
+    arguments = ["-m", "curriculum.experiments", "run", str(file), "--out", str(out)]
+    return pexpect.spawn(
         sys.executable,
         [*arguments, "--jobs", "1"],
         cwd=ROOT,
         env={"PATH": "/usr/bin:/bin", "TERM": "xterm-256color", "LANG": "C.UTF-8"},
-        dimensions=(40, 120),
+        dimensions=(40, columns),
         encoding="utf-8",
         timeout=60,
     )
+
+
+def test_on_a_terminal_there_is_a_bar_while_it_runs_and_then_a_table_with_intervals(
+    file: Path, tmp_path: Path
+) -> None:
+    running = on_a_terminal(file, tmp_path / "out", 120)
     running.expect("runs [^\n]*100%")
     running.expect("┃.*fault.drop_percent")
     running.expect(r"│ 0 +│ 1 +│ 3 +│ 1 \(0\.\d+ to 1\)")
@@ -205,3 +210,17 @@ def test_on_a_terminal_there_is_a_bar_while_it_runs_and_then_a_table_with_interv
     assert running.exitstatus == 0
     assert len((tmp_path / "out" / "rows.jsonl").read_bytes().splitlines()) == 12
     assert json.loads((tmp_path / "out" / "plan.json").read_bytes())["name"] == "small"
+
+
+def test_on_a_terminal_without_room_for_the_table_each_row_is_a_block(
+    file: Path, tmp_path: Path
+) -> None:
+    running = on_a_terminal(file, tmp_path / "out", 70)
+    running.expect("12 of 12 runs; page: ")
+    text = str(running.before)
+    running.expect(pexpect.EOF)
+    assert "fault.drop_percent 50, retry.attempts 3\r\n  runs " in text
+    assert re.search(r"\r\n  completed +1 \(0\.\d+ to 1\)\r\n", text)
+    block = text.partition("fault.drop_percent 0")[2]
+    assert not set("…│┃") & set(block)
+    assert max(map(len, block.split("\r\n"))) <= 70
