@@ -15,7 +15,8 @@ from tests.prose.shell import Command, commands_of, matches
 
 FREE = ("", "text")  # diagrams and forms: nothing in them claims to be code or output
 COMMANDS = ("console", "sh", "output")
-CHECKED = (*COMMANDS, "python")
+QUOTED = ("python", "toml")  # the same, word for word, as the region that they quote
+CHECKED = (*COMMANDS, *QUOTED)
 OURS = re.compile(r"(curriculum|lessons|traces|schemas|tests|\.ci)/[\w./-]*")
 MODULE = re.compile(r"python3? -m ((?:curriculum|tests)[\w.]*)")
 NO_PYTHON = re.compile(r"(?<![\w/.])python -m")  # many systems have no `python`
@@ -79,7 +80,7 @@ def stale_quotes(page: Page, root: Path) -> Iterator[str]:
         if fence.language not in (*FREE, *CHECKED):
             known = ", ".join(CHECKED)
             yield f"{where}: a {fence.language!r} block is not checked; use {known} or text"
-        elif fence.language == "python" and not fence.quote:
+        elif fence.language in QUOTED and not fence.quote:
             yield f"{where}: code that quotes no file; put <!-- quote: PATH#REGION --> before it"
         elif fence.quote:
             try:

@@ -261,6 +261,11 @@ def test_what_is_no_region_may_be_a_function_or_a_class(
         ("(box.py)", "(fox.py)", "shows no path"),
         ("(box.py)\n", "(box.py)\n\n", "shows no path"),
         ("```python", "```yaml", "is not checked"),
+        (
+            "<!-- quote: box.py#inner -->\n[`box.py`](box.py)\n```python",
+            "```toml",
+            "quotes no file",
+        ),
     ],
 )
 def test_a_stale_quote_is_found(root: Path, old: str, new: str, problem: str) -> None:
