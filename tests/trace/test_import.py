@@ -121,6 +121,12 @@ def test_a_codex_turn_that_was_aborted_is_cancelled_and_its_call_unknown() -> No
 # endregion
 
 
+def test_each_line_that_is_no_object_is_counted_once() -> None:
+    head = CODEX.read_bytes().splitlines(keepends=True)[0]
+    session = read_codex(b"no JSON\n" + head + b"[1]\n")
+    assert session.unknown["a line that is no JSON object"] == 2
+
+
 def test_a_codex_turn_that_was_aborted_for_no_reason_says_so() -> None:
     aborted = {"type": "event_msg", "payload": {"type": "turn_aborted"}}
     head = CODEX.read_bytes().splitlines(keepends=True)[0]
