@@ -7,20 +7,25 @@ Whatever a solution raises by itself becomes a mistake too, with the file and th
 from __future__ import annotations
 
 import contextlib
+import os
 import traceback
 import unittest
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 __unittest = True  # unittest leaves the frames of this module out of what it shows
 
 GRADING = Path(__file__).parent
-OURS = (GRADING, GRADING.parent / "core")
+CURRICULUM = GRADING.parent
+GRADERS = (GRADING, CURRICULUM / "tests")
+OURS = (*GRADERS, CURRICULUM / "core", Path(os.__file__).parent)
+LEARNERS = "exercises.py"
 
 
 def mistake(expected: str, saw: str, look: str) -> AssertionError:
     """The failure to raise. `look` names lesson and section, for example `s01, "Mental model"`."""
-    return AssertionError(f"\n  expected: {expected}\n  but:      {saw}\n  look at:  lesson {look}")
+    but = f"  but:      {saw}" if saw[:1] != "\n" else f"  but:{saw}"
+    return AssertionError(f"\n  expected: {expected}\n{but}\n  look at:  lesson {look}")
 
 
 @contextlib.contextmanager
@@ -43,12 +48,34 @@ def attempt(what: str, look: str) -> Iterator[None]:
 
 
 def place(fault: BaseException) -> str:
-    """Where the fault arose, as ` (file, line N)`: the last frame outside core and grading."""
+    """Where the fault arose, as ` (file, line N)`: the last line of exercises.py that was running.
+
+    If none was, the last line of code that is neither ours nor Python's; "" without such a line.
+    """
     frames = traceback.extract_tb(fault.__traceback__)
-    theirs = [frame for frame in frames if Path(frame.filename).parent not in OURS]
-    if not theirs:
+    return _told(
+        [frame for frame in frames if Path(frame.filename).name == LEARNERS]
+        or [f for f in frames if Path(f.filename).is_absolute() and not _is_of(f, OURS)]
+    )
+
+
+def graders_own(fault: BaseException) -> str:
+    """What to tell of a fault in a grader, while none of the learner's code ran; else ""."""
+    frames = traceback.extract_tb(fault.__traceback__)
+    graders = [frame for frame in frames if _is_of(frame, GRADERS)]
+    if isinstance(fault, AssertionError) or not graders or place(fault):
         return ""
-    return f" ({Path(theirs[-1].filename).name}, line {theirs[-1].lineno})"
+    said = f"{type(fault).__name__}: {fault}".rstrip(": ")
+    return f"the grader has failed, not you: {said}{_told(graders)}"
+
+
+def _is_of(frame: traceback.FrameSummary, folders: Sequence[Path]) -> bool:
+    """Whether it runs code of one of these folders."""
+    return any(Path(frame.filename).is_relative_to(folder) for folder in folders)
+
+
+def _told(frames: Sequence[traceback.FrameSummary]) -> str:
+    return f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
 
 
 def collect(checks: dict[str, Callable[[], None]], look: str) -> list[str]:

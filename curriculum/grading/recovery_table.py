@@ -92,7 +92,8 @@ class _Walk:
                 continue
             row = self._table.get((state, event))
             if row is None:
-                self._report(f"not complete: no row for state {state!r}", node, event)
+                rule = f"not complete: no row for state {state!r} and event {event!r}"
+                self._report(rule, node, event)
                 continue
             if row[3]:
                 self.records.add(row[3])

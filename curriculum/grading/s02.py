@@ -26,6 +26,7 @@ __unittest = True
 OBSERVE = 's02, "Run it and observe it"'
 STEPS = 's02, "Step by step"'
 INVARIANTS = 's02, "Invariants"'
+SOME = 60  # characters of the texts made up here: what is wrong with them must not stand far behind
 
 Wrap = Callable[[Model | StreamingModel], StreamingModel]
 
@@ -58,18 +59,30 @@ def _check_pieces(
         got = deltas_of(runner)
     if isinstance(got, (list, tuple)) and list(got) == wanted:
         return
-    saw = f"you returned {quote(got)}"
+    saw = f"you returned {quote(got, SOME)}"
     if got is None:
         saw = "deltas_of returned None; printing is not returning"
     elif isinstance(got, str):
         saw += ": one text, not the pieces that it arrived in"
-    elif list(got) == [result.final_text]:
-        saw += ": that is the message; nothing of it was shown in pieces" if not wanted else ""
+    elif not isinstance(got, (list, tuple)):
+        saw += ": no list of pieces"
+    elif list(got) == [result.final_text] and not wanted:
+        saw += ": that is the message; nothing of it was shown in pieces"
     elif any(not isinstance(piece, str) for piece in got):
         saw += ": the pieces are the `text` of the events"
     elif "".join(got).endswith("".join(wanted)) and len(got) > len(wanted):
         saw += ": there are pieces of an earlier answer among them"
-    raise mistake(f"the pieces of the last answer, {quote(wanted)}", saw, OBSERVE)
+    else:
+        saw = f"you returned {_first_difference(wanted, got)}"
+    expected = f"the pieces of the last answer, {len(wanted)}: {quote(wanted, SOME)}"
+    raise mistake(expected, saw, OBSERVE)
+
+
+def _first_difference(wanted: Sequence[str], got: Sequence[str]) -> str:
+    for number, (one, other) in enumerate(zip(wanted, got, strict=False), 1):
+        if one != other:
+            return f"{quote(other, SOME)} as piece {number}, which is {quote(one, SOME)}"
+    return f"{len(got)}: {quote(list(got), SOME)}"
 
 
 def grade_word_by_word(wrap: Wrap) -> None:

@@ -27,18 +27,29 @@ class Shown:
 
 
 def shown(messages: Sequence[Message]) -> list[list[object]]:
-    """Messages as plain lists; of a result that recovery made up only the status counts."""
+    """Messages as plain lists; of a result that recovery made up only the status counts.
+
+    The status is None where the content is not the JSON of a result.
+    """
     told: list[list[object]] = []
     for message in messages:
         if message.role == "tool":
-            result = json.loads(message.content)
-            is_ours = result["status"] in SYNTHESIZED
-            rest = None if is_ours else message.content
-            told.append(["tool", message.call_id, result["status"], rest])
+            status = _status(message.content)
+            rest = None if status in SYNTHESIZED else message.content
+            told.append(["tool", message.call_id, status, rest])
         else:
             calls = [[call.call_id, call.name, call.arguments] for call in message.tool_calls]
             told.append([message.role, message.content, calls, message.opaque])
     return told
+
+
+def _status(content: object) -> str | None:
+    try:
+        result = json.loads(content) if isinstance(content, str) else None
+    except (ValueError, RecursionError):
+        return None
+    status = result.get("status") if isinstance(result, dict) else None
+    return status if isinstance(status, str) else None
 
 
 def expected(records: Sequence[Record], later: Sequence[Record] = ()) -> Shown:
@@ -78,8 +89,11 @@ def difference(wanted: Shown, found: Shown) -> tuple[str, str] | None:
         if number >= len(found.messages):
             saw = f"the replay ends after {number} messages"
             return f"message {number} to be {quote(message)}", saw
-        if found.messages[number] != message:
-            return f"message {number} to be {quote(message)}", quote(found.messages[number])
+        if (other := found.messages[number]) != message:
+            if other[0] == "tool" and other[2] is None:
+                wants = f"message {number}: the content of a tool message to be the JSON of its"
+                return f"{wants} result", f"you have {quote(other[3])}"
+            return f"message {number} to be {quote(message)}", quote(other)
     if len(found.messages) > len(wanted.messages):
         extra = found.messages[len(wanted.messages)]
         return f"{len(wanted.messages)} messages", f"one more: {quote(extra)}"

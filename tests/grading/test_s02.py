@@ -55,6 +55,7 @@ WRONG_DELTAS: dict[str, tuple[Callable[[AgentRunner], object], str]] = {
     "joined": (lambda runner: "".join(solutions.deltas_of(runner)), "one text, not the pieces"),
     "the last is missing": (lambda runner: solutions.deltas_of(runner)[:-1], "you returned"),
     "the first is missing": (lambda runner: solutions.deltas_of(runner)[1:], "you returned"),
+    "a number": (lambda runner: len(solutions.deltas_of(runner)), "no list of pieces"),
     "printed": (lambda runner: print(every(runner)), "printing is not returning"),
     "events": (
         lambda runner: [e for e in runner.recorder.events if e.type == "model.delta"],
@@ -77,6 +78,14 @@ def test_wrong_deltas_are_told_why(name: str) -> None:
     wrong, message = WRONG_DELTAS[name]
     with pytest.raises(AssertionError, match=message):
         grade_deltas_of(wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", WRONG_DELTAS)
+def test_what_is_wrong_with_deltas_stands_on_a_line_that_can_be_read(name: str) -> None:
+    wrong, _ = WRONG_DELTAS[name]
+    with pytest.raises(AssertionError) as caught:
+        grade_deltas_of(wrong)  # type: ignore[arg-type]
+    assert max(map(len, str(caught.value).splitlines())) <= 180
 
 
 def changed(way: str, column: str, prediction: object) -> dict[str, dict[str, object]]:

@@ -276,7 +276,7 @@ WRONG_TABLES: dict[str, tuple[object, str]] = {
     ),
     "cannot be killed in recovery": (
         rows(without=[("in doubt", GO_ON)]),
-        "not complete: no row for state 'in doubt'",
+        "not complete: no row for state 'in doubt' and event 'recovery goes on'; path:",
     ),
     "an approval in memory": (
         rows(

@@ -14,7 +14,7 @@ import pytest
 from curriculum.core.errors import JournalError
 from curriculum.core.journal import Record
 from curriculum.core.messages import Message
-from curriculum.core.values import as_data
+from curriculum.core.values import as_data, replace
 from curriculum.grading.crash_conformance import check_store
 from curriculum.grading.killed_process import die, run_child
 from curriculum.grading.store_crashes import OwnStore, grade_store
@@ -238,6 +238,17 @@ class Crashes(Store):
         return self._messages
 
 
+class MarksResults(Store):
+    """Changes what the model is told."""
+
+    @property
+    def messages(self) -> Sequence[Message]:
+        return [
+            replace(message, content="marked") if message.role == "tool" else message
+            for message in self._messages
+        ]
+
+
 WRONG: dict[str, tuple[type[Store], str, str]] = {
     "the other rule": (CompletedOnly, "replay", "message .* to be"),
     "tells every turn": (TellsEveryTurn, "replay", "one more"),
@@ -253,6 +264,12 @@ WRONG: dict[str, tuple[type[Store], str, str]] = {
     "ends first": (EndsFirst, "replay", "it raised|message"),
     "loses a result": (LosesAResult, "save points", "message .* to be"),
     "recovers once": (RecoversOnce, "killed recovery", "message .* to be"),
+    "marks results": (
+        MarksResults,
+        "replay",
+        r"message 2: the content of a tool message to be the JSON of its result\n"
+        ".*you have 'marked'",
+    ),
     "crashes": (Crashes, "replay", "it failed an assert|AssertionError"),
 }
 

@@ -89,6 +89,30 @@ def test_demo_runs_the_demo(desk: Desk) -> None:
     assert json.loads(printed[-1])["type"] == "session.stop"
 
 
+def test_a_fault_of_the_grader_is_not_the_learners(desk: Desk) -> None:
+    desk.solve("first_request", DONE_A)
+    grader = desk.root / "curriculum" / "grading" / "s01.py"
+    head = "    rng = random.Random(1)\n    earlier"
+    text = grader.read_text("utf-8")
+    assert text.count(head) == 1
+    grader.write_text(text.replace(head, f"    raise ValueError('no scenario')\n{head}"), "utf-8")
+    done = desk.run("grade", "s01.a")
+    assert done.returncode == 1
+    assert re.fullmatch(
+        r"s01.a  \?       first_request\n"
+        r"    not graded: the grader has failed, not you: ValueError: no scenario"
+        r" \(s01.py, line \d+\)\n"
+        r"\n0 passed, 0 not yet, 0 not started, 1 not graded\n",
+        done.stdout,
+    )
+    assert "a started" in desk.ok()
+
+
+def test_a_fault_in_the_standard_library_is_told_with_the_learners_line(desk: Desk) -> None:
+    desk.solve("first_request", "import json\n    return json.loads('{')")
+    assert re.search(r"JSONDecodeError.* \(exercises.py, line \d+\)", desk.run("grade").stdout)
+
+
 def test_nothing_started_is_no_failure(desk: Desk) -> None:
     assert desk.ok("grade") == (
         "no exercise is started; begin with: python3 -m curriculum start s01\n"

@@ -35,7 +35,7 @@ PRINTED_BYTES = 4096
 @dataclass(frozen=True)
 class Grade:
     """What became of one exercise: `passed`, `failed`, `not started`, or `not graded` since
-    something is not installed; and what to tell the learner."""
+    something is not installed or the grader has failed; and what to tell the learner."""
 
     exercise: Exercise
     outcome: str
