@@ -17,24 +17,28 @@ __unittest = True
 DEEP = 's10, "Deep dive"'
 
 Groups = Sequence[Sequence[ToolCall]]
-PATHS = ("a", "./a", "b", "x/a", "x//a", "x/./a", "A", "a.", ".a", "x/.../a")
+PATHS = ("a", "./a", "b", "x/a", "x//a", "x/./a", "A", "a.", ".a", "x/.../a", "a..", "")
+UPWARDS = ("x/../a", "../a", "a/..")  # who knows where, through a link: in the last batches only
+IS_READ = {"read": True, "look": True, "write": False, "read_and_write": False}  # parallel_safe
 
 
 def grade_groups_by_path(groups_by_path: Callable[[Sequence[ToolCall], ToolBox], Groups]) -> None:
     """D. Random batches: no conflict, no group smaller than it has to be, the same outcome."""
     with attempt("groups_by_path", DEEP):
-        for seed in range(300):
-            _check_paths(groups_by_path, random.Random(seed))
+        for seed in range(360):
+            rng, paths = random.Random(seed), PATHS if seed < 300 else PATHS + UPWARDS
+            calls = [_random_call(rng, number, paths) for number in range(rng.randrange(9))]
+            _check_paths(groups_by_path, calls, rng)
+        many = [ToolCall(f"c{n}", "look", json.dumps({"path": f"f{n}"})) for n in range(100)]
+        _check_paths(groups_by_path, many, random.Random(0))
 
 
-def _random_call(rng: random.Random, number: int) -> ToolCall:
-    name = rng.choice(
-        ["read", "read", "write", "write", "fiction"] if rng.random() < 0.2 else ["read", "write"]
-    )
-    arguments = json.dumps({"path": rng.choice(PATHS)})
+def _random_call(rng: random.Random, number: int, paths: Sequence[str]) -> ToolCall:
+    name = "fiction" if rng.random() < 0.04 else rng.choice([*IS_READ])
+    arguments = json.dumps({"path": rng.choice(paths)})
     if rng.random() < 0.1:
         odd = ["", "[]", '"a"', '{"path": 7}', '{"file": "a"}', "[" * 100_000, "null"]
-        arguments = rng.choice(odd)
+        arguments = rng.choice([*odd, '{"Path": "a"}'])
     return ToolCall(f"c{number}", name, arguments)
 
 
@@ -45,7 +49,9 @@ def _touches(call: ToolCall) -> tuple[str, bool] | None:
         names = [name for name in path.split("/") if name not in ("", ".")]
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
-    return None if call.name == "fiction" else ("/".join(names), call.name == "write")
+    if call.name == "fiction" or ".." in path.split("/"):
+        return None
+    return "/".join(names), not IS_READ[call.name]
 
 
 def _conflict(one: ToolCall, other: ToolCall) -> str:
@@ -57,14 +63,16 @@ def _conflict(one: ToolCall, other: ToolCall) -> str:
 
 
 def _show(call: ToolCall) -> str:
-    return f"{call.name} {call.arguments[:30]}"
+    kind = {True: ", parallel_safe", False: "", None: ", no such tool"}[IS_READ.get(call.name)]
+    return f"{call.name}{kind} {call.arguments[:30]}"
 
 
 def _check_paths(
-    groups_by_path: Callable[[Sequence[ToolCall], ToolBox], Groups], rng: random.Random
+    groups_by_path: Callable[[Sequence[ToolCall], ToolBox], Groups],
+    calls: Sequence[ToolCall],
+    rng: random.Random,
 ) -> None:
-    tools = ToolBox([Probe("read", True), Probe("write", False)])
-    calls = [_random_call(rng, number) for number in range(rng.randrange(9))]
+    tools = ToolBox([Probe(name, is_read) for name, is_read in IS_READ.items()])
     got = groups_by_path(calls, tools)
     shown = [[_show(call) for call in group] for group in got]
     if [call for group in got for call in group] != calls or not all(got):
@@ -73,14 +81,13 @@ def _check_paths(
         for at, one in enumerate(group):
             for other in group[at + 1 :]:
                 if why := _conflict(one, other):
-                    pair = (
-                        f"{one.name} {one.arguments[:30]} and {other.name} {other.arguments[:30]}"
-                    )
+                    pair = f"{_show(one)} and {_show(other)}"
                     raise mistake(f"{pair} in different groups: {why}", f"{shown}", DEEP)
     for before, after in pairwise(got):
         if not any(_conflict(one, after[0]) for one in before):
-            expected = f"{_show(after[0])} to join the group before it"
-            raise mistake(expected, f"{shown}", DEEP)
+            expected = f"{_show(after[0])} to join the group before it: it disturbs no call of it"
+            saw = str(shown) if len(shown) < 10 else f"it opens another after {len(before)} calls"
+            raise mistake(expected, saw, DEEP)
     if _play(calls) != _play([call for group in got for call in rng.sample(group, len(group))]):
         raise mistake("the outcome of running one after the other", f"{shown}", DEEP)
 

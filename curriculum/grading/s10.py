@@ -6,7 +6,6 @@ import random
 import threading
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from unittest import mock
 
 from curriculum.core.loop import AgentRunner
 from curriculum.core.messages import ModelTurn, ToolCall
@@ -233,11 +232,12 @@ def _check_waits_for_all(scheduler: Scheduler) -> None:
     def hasty(thread: threading.Thread, timeout: float | None = None) -> None:
         join(thread, timeout if timeout is None or thread in strangers else 0)
 
-    with mock.patch.object(threading.Thread, "join", hasty):
-        try:
-            outcomes = list(scheduler.run([slow, raises, slow]))
-        finally:
-            returned.set()
+    threading.Thread.join = hasty  # type: ignore[assignment,method-assign]
+    try:
+        outcomes = list(scheduler.run([slow, raises, slow]))
+    finally:
+        threading.Thread.join = join  # type: ignore[method-assign]
+        returned.set()
     wanted = [ToolResult("completed", kept), bug, ToolResult("completed", kept)]
     if outcomes != wanted:
         expected = "every work to be waited for, as long as it takes, also when another one raises"

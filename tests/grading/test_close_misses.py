@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import posixpath
 import re
 import stat
 import threading
@@ -489,6 +490,47 @@ def by_file(name: Callable[[str], str], calls: Any, tools: ToolBox) -> Any:
     return [[next(originals) for _ in group] for group in s10.groups_by_path(renamed, tools)]
 
 
+def cut_at_eight(calls: Any, tools: ToolBox) -> Any:
+    groups = s10.groups_by_path(calls, tools)
+    return [group[n : n + 8] for group in groups for n in range(0, len(group), 8)]
+
+
+def judging(judge: Callable[[Any, ToolBox], Any]) -> Any:
+    """The reference, with another call in the place of each."""
+
+    def groups_by_path(calls: Any, tools: ToolBox) -> Any:
+        originals = iter(calls)
+        groups = s10.groups_by_path([judge(call, tools) for call in calls], tools)
+        return [[next(originals) for _ in group] for group in groups]
+
+    return groups_by_path
+
+
+def named(call: Any, path: str) -> Any:
+    return replace(call, arguments=json.dumps({"path": path}))
+
+
+def walked(call: Any, tools: ToolBox) -> Any:
+    try:
+        path = json.loads(call.arguments)["path"]
+        return named(call, posixpath.normpath(path))
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return call
+
+
+def whole_words(call: Any, tools: ToolBox) -> Any:
+    """A read is what is called one."""
+    return call if call.name in ("read", "write") else replace(call, name="fiction")
+
+
+def any_key(call: Any, tools: ToolBox) -> Any:
+    return replace(call, arguments=call.arguments.replace("Path", "path"))
+
+
+def empty_is_none(call: Any, tools: ToolBox) -> Any:
+    return call if s10.file_of(call) else replace(call, arguments="")
+
+
 def nothing_costs_nothing(events: Sequence[Event], prices: Prices) -> tuple[list[int | None], int]:
     costs, total = s11.bill_of(events, prices)
     return [cost or None for cost in costs], total
@@ -639,6 +681,11 @@ MISSES: dict[str, Miss] = {
         partial(by_file, lambda path: path.replace("/.../", "/")),
         "to join the group",
     ),
+    "s10.d eight at most": (grade_groups_by_path, cut_at_eight, "another after 8 calls"),
+    "s10.d two dots walked": (grade_groups_by_path, judging(walked), "nobody knows what one of"),
+    "s10.d the name of the tool": (grade_groups_by_path, judging(whole_words), "to join the group"),
+    "s10.d another key": (grade_groups_by_path, judging(any_key), '"Path": .* nobody knows what'),
+    "s10.d no path": (grade_groups_by_path, judging(empty_is_none), '"path": ""} to join the'),
     "s11.a nothing is unknown": (grade_bill_of, nothing_costs_nothing, r"for response \d, .*: 0"),
     "s11.a completed only": (grade_bill_of, completed_only, "for response"),
     "s12.b any case": (grade_assemble, assembled(AnyCase), "the results"),

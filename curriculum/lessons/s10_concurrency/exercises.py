@@ -100,9 +100,10 @@ def groups_by_path(calls: Sequence[ToolCall], tools: ToolBox) -> list[list[ToolC
     it unless it disturbs one of that group; then it opens the next one.
 
     A call names a file if its arguments are a JSON object with a string `path`; spellings that walk
-    to the same file (`a`, `./a`, `x//a`) are one. A call that names no file, or whose tool the box
-    does not have, stands alone: nobody knows what it touches. A read is a call of a tool that is
-    declared `parallel_safe`.
+    to the same file (`x/a`, `./x/a`, `x//a`) are one. A call that names no file, whose path has a
+    `..` in it (through a link that may lead anywhere), or whose tool the box does not have, stands
+    alone: nobody knows what it touches. A read is a call of a tool that is declared
+    `parallel_safe`.
 
     Accepted when no group can hold a conflict, none is smaller than it has to be, and running
     groups in any inner order comes to what running one call after the other does.

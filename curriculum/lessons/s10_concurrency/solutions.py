@@ -103,7 +103,7 @@ def file_of(call: ToolCall) -> str | None:
     except (ValueError, RecursionError):
         return None
     path = fields.get("path") if isinstance(fields, dict) else None
-    if not isinstance(path, str):
+    if not isinstance(path, str) or ".." in path.split("/"):
         return None
     return "/".join(name for name in path.split("/") if name not in ("", "."))
 
