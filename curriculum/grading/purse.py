@@ -10,7 +10,7 @@ from typing import Protocol
 from curriculum.core.errors import BudgetError
 from curriculum.core.loop import AgentRunner
 from curriculum.core.messages import Message, ModelTurn, ToolCall, Usage
-from curriculum.core.meters import Meter, Tokens
+from curriculum.core.meters import Calls, Meter, Tokens
 from curriculum.core.model import ScriptedModel
 from curriculum.core.tools import Prepared, RunningCall, ToolBox, ToolDefinition, ToolResult
 from curriculum.grading.mistakes import attempt, mistake
@@ -78,6 +78,9 @@ def grade_purse(make: MakePurse) -> None:
     with attempt("Purse", DESIGN):
         for seed in range(60):
             _check_steps(make, random.Random(seed))
+        _check_no_debt(make)
+        _check_calls(make)
+        _check_generations(make)
         _check_runs(make)
 
 
@@ -149,6 +152,54 @@ def _expect(act: Callable[[], object], refused: bool, history: Sequence[str], to
 
 def _tail(history: Sequence[str]) -> str:
     return "; ".join(history[-6:])
+
+
+def _check_no_debt(make: MakePurse) -> None:
+    """A child below 0 would make its parent richer."""
+    purse = make(Tokens(10, lambda messages: 0), 100)
+    for limit in (-1, -1000):
+        expected, saw = f"child({limit}) to raise ValueError", "nothing was raised"
+        try:
+            purse.child(limit)
+        except ValueError:
+            saw = ""
+        except BudgetError:
+            saw = "it raised BudgetError"
+        if saw or purse.remaining != 100:
+            saw += f"; {purse.remaining} of 100 remaining"
+            raise mistake(f"{expected}, and nothing to change", saw.removeprefix("; "), DESIGN)
+
+
+def _check_calls(make: MakePurse) -> None:
+    """The step is that of the meter, whichever it is."""
+    purse, left = make(Calls(), 3), [3]
+    for act in (purse.reserve, purse.settle):
+        for step in ("request", "call"):
+            if act == purse.reserve:
+                purse.reserve(step, ())
+            else:
+                purse.settle(step, Usage(40, 10))
+            left.append(purse.remaining)
+    if left != [3, 3, 2, 2, 2]:
+        expected = 'with a meter whose step is "call", remaining to go 3, 3, 2, 2, 2 as a request'
+        expected += " and a call are reserved, then settled"
+        raise mistake(expected, f"it goes {', '.join(map(str, left))}", DESIGN)
+
+
+def _check_generations(make: MakePurse) -> None:
+    """Each the child of the one before; the second is closed, and so are all that come after."""
+    purses = [make(Tokens(10, lambda messages: 0), 1000)]
+    for number in range(1, 8):
+        purses.append(purses[-1].child(1000 - 100 * number))
+        purses[-1].reserve("request", ())
+    purses[1].close()
+    left = [purse.remaining for purse in purses]
+    if left != [930, 0, 0, 0, 0, 0, 0, 0]:
+        expected = "children of children of children to be closed too, and their 7 reservations of"
+        expected += " 10 to be spent: remaining 930 and then 0 seven times"
+        raise mistake(expected, f"the purses, each a child of the one before, have {left}", DESIGN)
+    for purse in purses[1:]:
+        _expect(partial(purse.reserve, "request", ()), True, ["purse 1.close()"], "reserve")
 
 
 class _Delegate:

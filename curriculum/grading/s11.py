@@ -112,6 +112,7 @@ def grade_tiered_money(make: MakeMeter) -> None:
             for size in (0, 1, threshold - 1, threshold, threshold + 1, 3 * threshold + 7):
                 if size >= 0:
                     _check_prices(make, rng, threshold, size)
+        _check_large(make)
         for _ in range(30):
             _check_limit(make, rng)
 
@@ -131,17 +132,33 @@ def _check_prices(make: MakeMeter, rng: random.Random, threshold: int, size: int
     prices = LONG if size > threshold else SHORT
     wanted = exact(prices, size, output)
     told = f"{size} input and {output} output tokens, with the threshold {threshold}"
-    for name, got in (
-        ("cost", meter.cost(Usage(size, output), 5)),
-        ("most", meter.most((Message("user", "go"),))),
-    ):
-        if got != wanted or type(got) is not int:
-            raise mistake(f"{name} of {told}: {wanted}", f"it is {got!r}", STEPS)
+    # What was set aside says nothing about what a told usage costs, be it less, as much or more.
+    usage, message = Usage(size, output), Message("user", "go")
+    for reserved in (5, max(wanted - 1, 0), wanted, wanted + 100):
+        for name, got, where in (
+            ("cost", meter.cost(usage, reserved), f" where {reserved} were reserved"),
+            ("most", meter.most((message,)), ""),
+        ):
+            if got != wanted or type(got) is not int:
+                raise mistake(f"{name} of {told}: {wanted}", f"it is {got!r}{where}", STEPS)
     for _ in range(20):
         usage = Usage(rng.randrange(size + 1), rng.randrange(output + 1))
         if (cost := meter.cost(usage, 0)) > wanted:
             expected = f"no honest usage to cost more than most, {wanted}"
             raise mistake(expected, f"{usage} costs {cost}", INVARIANTS)
+
+
+def _check_large(make: MakeMeter) -> None:
+    """Amounts that a float rounds: 10**17 + 1 millionths."""
+    prices, size = Prices(1_000_000, 1), 10**11
+    for threshold in (100, 10**12):
+        meter = make(prices, prices, threshold, 1, lambda messages: size)
+        got = {"cost": meter.cost(Usage(size, 1), 5), "most": meter.most(())}
+        for name, mine in got.items():
+            if mine != size + 1 or type(mine) is not int:
+                told = f"{name} of {size} input tokens and one output token, at 1000000 and 1"
+                expected = f"{told}: {size + 1}, in whole numbers all the way"
+                raise mistake(expected, f"it is {mine!r}", STEPS)
 
 
 def _check_limit(make: MakeMeter, rng: random.Random) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import os
 import posixpath
 import re
@@ -19,6 +20,7 @@ import pytest
 from curriculum.core.approval import ApprovalRequest, Decision
 from curriculum.core.errors import (
     AuthenticationError,
+    BudgetError,
     ContextOverflowError,
     InvalidArgumentsError,
     ModelError,
@@ -36,6 +38,7 @@ from curriculum.grading.display_conformance import grade_render
 from curriculum.grading.exact_commands import grade_exact_commands
 from curriculum.grading.masked_stream import grade_masked_stream
 from curriculum.grading.path_groups import grade_groups_by_path
+from curriculum.grading.purse import grade_purse
 from curriculum.grading.read_file import grade_read_file
 from curriculum.grading.s01 import grade_adapter, grade_cancellation
 from curriculum.grading.s02 import grade_word_by_word
@@ -47,7 +50,7 @@ from curriculum.grading.s07 import grade_classify, grade_outcome_of
 from curriculum.grading.s08 import grade_attempts_of, grade_fallback
 from curriculum.grading.s09 import grade_keep_last_turns, grade_left_out, grade_requests_of
 from curriculum.grading.s10 import grade_overlaps, grade_reads_together
-from curriculum.grading.s11 import grade_bill_of
+from curriculum.grading.s11 import grade_bill_of, grade_tiered_money
 from curriculum.grading.s12 import grade_assemble
 from curriculum.grading.store_crashes import grade_store
 from curriculum.lessons.s01_agent_loop import solutions as s01
@@ -546,6 +549,59 @@ def completed_only(events: Sequence[Event], prices: Prices) -> tuple[list[int | 
     return kept, sum(cost or 0 for cost in kept)
 
 
+class DividesFloats(s11.TieredMoney):
+    def _price(self, input_tokens: int, output_tokens: int) -> int:
+        prices = self._long if input_tokens > self._threshold else self._short
+        whole = input_tokens * prices.input_per_million + output_tokens * prices.output_per_million
+        return math.ceil(whole / 1_000_000)
+
+
+class NeverDearer(s11.TieredMoney):
+    def cost(self, usage: Usage | None, reserved: int) -> int:
+        cost = super().cost(usage, reserved)
+        return min(cost, reserved) if reserved > 5 else cost
+
+
+class LendsToItsParent(s11.Purse):
+    def child(self, limit: int) -> s11.Purse:
+        child = super().child(max(limit, 0))
+        child._limit = limit
+        return child
+
+
+class NoRoomBelowZero(s11.Purse):
+    def child(self, limit: int) -> s11.Purse:
+        if limit < 0:
+            raise BudgetError("below 0", resource="tokens")
+        return super().child(limit)
+
+
+class CountsRequests(s11.Purse):
+    """Takes its meter's step to be a request."""
+
+    def reserve(self, step: str, messages: Messages) -> None:
+        super().reserve(self._meter.step if step == "request" else "other", messages)
+
+    def settle(self, step: str, usage: Usage | None) -> None:
+        super().settle(self._meter.step if step == "request" else "other", usage)
+
+
+class TwoGenerations(s11.Purse):
+    def close(self, depth: int = 0) -> None:
+        orphans = [] if depth < 2 else self._children
+        self._children = self._children if depth < 2 else []
+        for child in list(self._children):
+            assert isinstance(child, TwoGenerations)
+            child.close(depth + 1)
+        super().close()
+        self._children += orphans
+
+    def child(self, limit: int) -> s11.Purse:
+        child = super().child(limit)
+        child.__class__ = type(self)
+        return child
+
+
 def assembled(approver: Callable[[Sequence[str]], Any], last: int | None = None) -> Any:
     def assemble(
         model: Any, tool: Any, allowed: Any, store: Any, waiter: Any, recorder: Any, cancel: Any
@@ -688,6 +744,12 @@ MISSES: dict[str, Miss] = {
     "s10.d no path": (grade_groups_by_path, judging(empty_is_none), '"path": ""} to join the'),
     "s11.a nothing is unknown": (grade_bill_of, nothing_costs_nothing, r"for response \d, .*: 0"),
     "s11.a completed only": (grade_bill_of, completed_only, "for response"),
+    "s11.b floats divided": (grade_tiered_money, DividesFloats, "in whole numbers all the way"),
+    "s11.b never dearer": (grade_tiered_money, NeverDearer, r"it is \d+ where \d+ were reserved"),
+    "s11.d a debt for a child": (grade_purse, LendsToItsParent, r"child\(-1\) to raise ValueError"),
+    "s11.d no room below 0": (grade_purse, NoRoomBelowZero, "but: .* raised BudgetError"),
+    "s11.d requests only": (grade_purse, CountsRequests, 'a meter whose step is "call"'),
+    "s11.d two generations": (grade_purse, TwoGenerations, "children of children of children"),
     "s12.b any case": (grade_assemble, assembled(AnyCase), "the results"),
     "s12.b no list, no rule": (grade_assemble, assembled(NoListNoRule), "nothing allowed"),
     "s12.b the end of the history": (
