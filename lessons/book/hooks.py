@@ -23,6 +23,12 @@ HOME, LESSONS, CHAPTERS, REFERENCE = (
     ("Reference", "参考"),
 )
 NAMES = ("English", "中文")
+# Pages that exist in English only; a menu in another language says so.
+ENGLISH = {
+    "changelog.md": "更新日志（英文）",
+    "contributing.md": "参与贡献（英文）",
+    "traces.md": "Trace 文件（英文）",
+}
 
 
 @cache
@@ -44,7 +50,11 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     learned = [places.uri(path) for path in places.lessons]
     chapters = [places.uri(path) for path in places.chapters]
     known = {"index.md", *learned, *chapters}
-    others = [u for u, path in held.items() if path.suffix == ".md" and u not in known]
+    others: list[str | dict[str, str]] = [
+        {ENGLISH[uri]: uri} if places.language == "zh" and uri in ENGLISH else uri
+        for uri, path in held.items()
+        if path.suffix == ".md" and uri not in known
+    ]
     config.nav = [{start: "index.md"}, {first: learned}, {second: chapters}, {third: others}]
     return config
 

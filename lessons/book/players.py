@@ -43,8 +43,8 @@ def figure(lesson: str, language: str) -> str:
     address = f"players/{lesson}.html#lang={language}"
     return f"""
 <figure class="player">
-<iframe src="{address}" title="{html.escape(title)}" loading="lazy"></iframe>
 <figcaption>{caption} <a href="{address}" target="_blank">{alone}</a></figcaption>
+<iframe src="{address}" title="{html.escape(title)}" loading="lazy"></iframe>
 </figure>
 """
 

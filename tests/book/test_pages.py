@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from urllib.parse import quote
 from zlib import crc32
 
@@ -11,6 +12,7 @@ from playwright.sync_api import Page, expect
 
 from lessons.book.places import LANGUAGES, Places
 from tests.book.conftest import PHONE, Opened
+from tests.golden import ROOT
 
 RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}
 
@@ -63,6 +65,13 @@ def test_the_switch_of_the_language_stays_on_the_page(open_page: Opened, from_di
     page = open_page("en/code/curriculum/core/loop.py.html", from_disk)
     page.get_by_role("link", name="中文").click()
     page.wait_for_url("**/zh/code/curriculum/core/loop.py.html")
+
+
+def test_the_menu_of_the_chinese_book_is_chinese(open_page: Opened) -> None:
+    page = open_page("zh/index.html")
+    menu = page.locator(".md-sidebar--primary .md-nav__item .md-ellipsis").all_inner_texts()
+    assert len(menu) > 15
+    assert [words for words in menu if not re.search("[\u3400-\u9fff]", words)] == []
 
 
 @pytest.mark.parametrize("from_disk", [False, True])
@@ -136,6 +145,38 @@ def test_a_table_of_a_phone_scrolls_in_its_box_and_breaks_no_name(open_page: Ope
     names = box.locator("td code").evaluate_all("all => all.map(e => e.getClientRects().length)")
     assert set(names) == {1}
     assert width(page) <= 390
+
+
+def test_a_file_keeps_its_blanks_and_stands_level_with_the_numbers_of_its_lines(
+    open_page: Opened,
+) -> None:
+    page = open_page("en/code/curriculum/core/budget.py.html")
+    lines = (ROOT / "curriculum/core/budget.py").read_text("utf-8").splitlines()
+    shown = page.locator("td.code code").inner_text().split("\n")
+    assert [line for line in shown if line] == [line for line in lines if line]
+    space = "e => getComputedStyle(e).whiteSpace"
+    assert page.locator("td.code code").evaluate(space) == "pre"
+    top = "all => all.map(e => e.getBoundingClientRect().top)"
+    numbers = page.locator("td.linenos .normal").evaluate_all(top)
+    tops = page.locator("td.code [id^=line-]").evaluate_all(top)
+    assert len(numbers) == len(tops) == len(lines)
+    assert max(abs(a - b) for a, b in zip(numbers, tops, strict=True)) < 4
+
+
+def test_a_block_of_a_phone_scrolls_and_a_shadow_says_so(open_page: Opened) -> None:
+    page = open_page("zh/s06_recovery.html", **PHONE)
+    block = page.locator("pre > code", has=page.locator(".wide")).first
+    assert block.evaluate("e => e.scrollWidth > e.clientWidth")
+    assert "gradient" in block.evaluate("e => getComputedStyle(e).backgroundImage")
+    block.evaluate("e => e.scrollTo(9999, 0)")
+    assert block.evaluate("e => e.scrollLeft + e.clientWidth + 1 >= e.scrollWidth")
+    assert width(page) <= 390
+
+
+def test_quoted_settings_have_colours(open_page: Opened) -> None:
+    block = open_page("en/experiments.html").locator(".language-toml")
+    colours = "all => new Set(all.map(e => getComputedStyle(e).color)).size"
+    assert block.locator("code span").evaluate_all(colours) > 2
 
 
 def test_the_sign_of_a_link_to_a_heading_takes_no_line(open_page: Opened) -> None:

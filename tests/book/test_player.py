@@ -100,6 +100,15 @@ def test_the_room_kept_for_a_player_is_about_its_height(
     assert abs(page.evaluate("document.querySelector('.player iframe').offsetHeight") - kept) < 40
 
 
+def test_a_player_is_explained_before_it_stands_there(open_page: Opened) -> None:
+    page = open_page("en/s01_agent_loop.html")
+    words = page.locator(".player figcaption").bounding_box()
+    frame = page.locator(".player iframe").bounding_box()
+    assert words
+    assert frame
+    assert words["y"] + words["height"] <= frame["y"]
+
+
 def test_the_player_opens_alone_with_its_own_choices_and_a_way_back(open_page: Opened) -> None:
     page = open_page("en/s01_agent_loop.html")
     with page.expect_popup() as opened:
