@@ -1,6 +1,6 @@
 """Exercises of s02. Edit this file only; grade it with
 
-    python3 -m unittest discover -s curriculum/tests -v
+    python3 -m curriculum grade s02
 
 An exercise that is still as you found it is skipped. `solutions.py` holds one way to do each.
 """
@@ -72,7 +72,8 @@ A row is a dict with these columns, for a run whose only request ends in that wa
     "response"            status of the model.response: "completed", "failed", "cancelled"
     "assistant messages"  how many the run adds to `messages`: a number
     "retry may follow"    may a model yield Retry at that point and be asked again: True or False
-    "error"               kind of the `error` event, or None if there is none
+    "error"               kind of the `error` event, or None if there is none: "model" (a model
+                          raised), "protocol" (what it said breaks a rule of answers), "cancelled"
     "stop"                the stop_reason
 
 Accepted when every prediction is what the trace of a real run shows.
@@ -91,7 +92,8 @@ class MaskedStream:
     cannot be taken back.
 
     The content of the ModelTurn must be what was shown, so it is masked too; calls, usage, stop and
-    opaque stay as they are. When the stream drops, a held-back tail is never shown.
+    opaque stay as they are (`replace` of curriculum.core.values makes the new turn; that of
+    dataclasses cannot). When the stream drops, a held-back tail is never shown.
 
     Accepted when it passes `curriculum.grading.streaming_conformance` and, for texts cut at every
     place, everything shown at any time is a beginning of the masked text.

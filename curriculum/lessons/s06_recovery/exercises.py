@@ -1,6 +1,6 @@
 """Exercises of s06. Edit this file only; grade it with
 
-    python3 -m unittest discover -s curriculum/tests -v
+    python3 -m curriculum grade s06
 
 An exercise that is still as you found it is skipped. `solutions.py` holds one way to do each.
 """
@@ -96,8 +96,10 @@ class Store:
                     unknown and nobody has acknowledged it
     messages        what the conversation goes on from, by the rule "with-evidence": the turns that
                     had ended when the store was opened (those that recovery has ended, too), each
-                    message as the loop had made it. Turns that did not complete count only if the
-                    model has asked for a tool in them
+                    message as the loop had made it: the content of a tool message is `to_json` (of
+                    curriculum.core.trace) of its record's data without the call_id, byte for byte;
+                    the `opaque` of a response is kept. Turns that did not complete count only if
+                    the model has asked for a tool in them
     unacknowledged  ids of the calls with the result `unknown` that nobody has acknowledged
     acknowledge     keeps on disk that the outcome of this call was acknowledged
     close           lets go of the storage
