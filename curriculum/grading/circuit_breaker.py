@@ -36,11 +36,12 @@ KINDS = (
 
 
 class _Provider:
-    """Goes as the next request is told to go."""
+    """Goes as the next request is told to go, and takes `takes_us` for it."""
 
-    def __init__(self) -> None:
+    def __init__(self, time: VirtualTime) -> None:
         self.kind = "answer"
-        self.asked = 0
+        self.asked = self.takes_us = 0
+        self._time = time
 
     def stream(
         self, messages: Sequence[Message], tools: Tools
@@ -48,6 +49,7 @@ class _Provider:
         self.asked += 1
         if self.kind in ("late", "answer", "abandoned"):
             yield "te"
+        self._time.pass_us(self.takes_us)
         limited = RateLimitError("slow down")
         limited.retryable = self.kind == "rate-limit"
         faults: dict[str, Exception] = {
@@ -97,14 +99,17 @@ def grade_circuit_breaker(make: Make) -> None:
 
 
 def _check_history(make: Make, rng: random.Random) -> None:
-    time, provider = VirtualTime(0), _Provider()
-    threshold, cool_us = rng.randrange(1, 5), rng.randrange(1, 10) * SECOND
+    time = VirtualTime(0)
+    provider = _Provider(time)
+    threshold = rng.choice([1, 2, 3, 4, 7])
+    cool_us = rng.choice([rng.randrange(1, 10) * SECOND, rng.randrange(SECOND // 2, 10 * SECOND)])
     breaker = make(provider, time, threshold, cool_us)
     expected = _Expected(threshold, cool_us)
     history: list[str] = []
     for _ in range(60):
-        time.pass_us(rng.choice([0, SECOND // 2, SECOND, 3 * SECOND, cool_us]))
-        provider.kind = rng.choice(KINDS)
+        time.pass_us(rng.choice([0, SECOND // 2, SECOND, 3 * SECOND, cool_us, cool_us - 1]))
+        provider.kind = rng.choice(KINDS if rng.random() < 0.5 else KINDS[:5])
+        provider.takes_us = rng.choice([0, 0, 3, SECOND // 3])
         asked, rest_us = provider.asked, expected.rest_us(time.read()[1])
         seen, fault = _request(breaker, provider.kind == "abandoned")
         told = f"with threshold {threshold}, cool {cool_us} µs, after {', '.join(history) or 'no'}"
@@ -186,7 +191,7 @@ def _check_retries(make: Make) -> None:
             self.kind = next(answers)
             yield from super().stream(messages, tools)
 
-    breaker = make(Provider(), time, 2, 9 * SECOND)
+    breaker = make(Provider(time), time, 2, 9 * SECOND)
     policy = RetryPolicy(base_us=SECOND)
     model = RetryingModel(breaker, time, cancel, policy, lambda most: 0)
     result = AgentRunner(model, cancel=cancel).run("go")

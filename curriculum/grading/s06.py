@@ -67,6 +67,9 @@ def grade_recover(recover: Recover) -> None:
         records = conversation(random.Random(seed))
         for size in range(len(records) + 1):
             _check_recovery(recover, records[:size], opens=size % 4 == seed % 4)
+    records = batch(9)
+    for size in range(len(records) + 1):
+        _check_recovery(recover, records[:size], opens=False)
 
 
 def _check_recovery(recover: Recover, records: list[Record], opens: bool) -> None:

@@ -130,7 +130,7 @@ Make = Callable[[Sequence[Model | StreamingModel]], StreamingModel]
 
 
 def grade_fallback(make: Make) -> None:
-    """B. One to three models, every way to fail; then behind a real runner."""
+    """B. One to three models, every way to fail, and eight; then behind a real runner."""
     rng = random.Random(5)
     with attempt("Fallback", STEPS):
         for fault in _faults():
@@ -141,6 +141,8 @@ def grade_fallback(make: Make) -> None:
             size = rng.randrange(1, 4)
             rounds = [[_random(rng) for _ in range(size)] for _ in range(3)]
             _check_fallback(make, rounds, size)
+        busy = [[TransientModelError(f"busy {number}")] for number in range(7)]
+        _check_fallback(make, [[*busy, _answer("the eighth")]], 8)
         _check_any_model(make)
         _check_run(make)
 

@@ -200,6 +200,11 @@ def _rules(make: Assemble, home: str) -> None:
     _expect("who decides", {"policy"}, {event.actor["kind"] for event in decisions})
     if not all(event.payload.get("rationale") for event in decisions):
         raise mistake("a rationale with every decision", "one has none", STEPS)
+    long = f"echo {'a' * 5000}"
+    with scratch() as other:
+        bench = _Bench(make, other, [asks(long, f"{long}; date"), ModelTurn("ok")], [long], True)
+    told = "allowed a command of 5005 characters, tried that and one with '; date' at its end"
+    _expect(f"{told}: the results", ["completed", "denied"], bench.statuses)
 
 
 def _retries(make: Assemble, home: str) -> None:

@@ -34,6 +34,7 @@ from curriculum.core.tools import Prepared, ToolBox
 from curriculum.core.trace import Event
 from curriculum.core.values import replace
 from curriculum.grading import s10 as grader_of_s10
+from curriculum.grading.circuit_breaker import grade_circuit_breaker
 from curriculum.grading.display_conformance import grade_render
 from curriculum.grading.exact_commands import grade_exact_commands
 from curriculum.grading.masked_stream import grade_masked_stream
@@ -45,7 +46,7 @@ from curriculum.grading.s02 import grade_word_by_word
 from curriculum.grading.s03 import grade_pair_results, grade_word_count
 from curriculum.grading.s04 import grade_decisions_of
 from curriculum.grading.s05 import grade_save_points
-from curriculum.grading.s06 import grade_open_calls
+from curriculum.grading.s06 import grade_open_calls, grade_recover
 from curriculum.grading.s07 import grade_classify, grade_outcome_of
 from curriculum.grading.s08 import grade_attempts_of, grade_fallback
 from curriculum.grading.s09 import grade_keep_last_turns, grade_left_out, grade_requests_of
@@ -281,6 +282,11 @@ def one_block(path: str) -> list[tuple[str, str]]:
     return [(record["kind"], record["data"].get("call_id", "")) for record in records]
 
 
+def recovers_five(records: Sequence[Any]) -> Any:
+    *results, end = s06.recover(records) or [None]
+    return [*results[:5], end] if end else []
+
+
 class OnlyTheFirstDoubt(s06.Store):
     @property
     def unacknowledged(self) -> Sequence[str]:
@@ -347,6 +353,33 @@ class BlankIsNoText(s08.Fallback):
                 if shown or number == len(self._models):
                     raise
                 yield Retry(fault.message, 0)
+
+
+class FirstFive(s08.Fallback):
+    def __init__(self, models: Sequence[Any]) -> None:
+        super().__init__(models[:5])
+
+
+class FromTheRequest(s08.CircuitBreaker):
+    """Rests from when the request was made, and not from when it failed."""
+
+    def stream(self, messages: Messages, tools: Tools) -> Items:
+        self._asked_us = self._clock.read()[1]
+        yield from super().stream(messages, tools)
+
+    def _count(self, fault: ModelError) -> None:
+        super()._count(fault)
+        if self._open_until_us > self._asked_us:
+            self._open_until_us = self._asked_us + self._cool_us
+
+
+class WholeTenths(s08.CircuitBreaker):
+    def _refuse_while_open(self) -> None:
+        try:
+            super()._refuse_while_open()
+        except ModelError as fault:
+            fault.retry_after_seconds = round(fault.retry_after_seconds or 0, 1)
+            raise
 
 
 def until_completed(events: Sequence[Event]) -> list[tuple[str, int, int, str | None]]:
@@ -628,6 +661,14 @@ class AnyCase(s12.ExactCommands):
         return super().decide(replace(request, display={"command": lower}))
 
 
+class TheBeginning(s12.ExactCommands):
+    def decide(self, request: ApprovalRequest) -> Decision:
+        command = str(request.display.get("command"))
+        whole = next((one for one in self._allowed if one[:200] == command[:200]), command)
+        shown = whole if len(command) > 200 else command
+        return super().decide(replace(request, display={"command": shown}))
+
+
 class NoListNoRule(s12.ExactCommands):
     def decide(self, request: ApprovalRequest) -> Decision:
         if not self._allowed:
@@ -706,6 +747,7 @@ MISSES: dict[str, Miss] = {
         lambda records: dict(list(s06.open_calls(records).items())[:3]),
         "nothing of it",
     ),
+    "s06.b at most five": (grade_recover, recovers_five, "has no result yet"),
     "s06.d one doubt": (grade_store, OnlyTheFirstDoubt, "unacknowledged"),
     "s06.d one acknowledges all": (grade_store, AcknowledgesAll, "once one is acknowledged"),
     "s06.d opaque lost": (grade_store, ForgetsOpaque, "sealed"),
@@ -716,6 +758,9 @@ MISSES: dict[str, Miss] = {
     "s07.b the status first": (grade_classify, status_first, "ContextOverflowError"),
     "s08.a at most three": (grade_attempts_of, at_most_three, "for answer"),
     "s08.b blank is no text": (grade_fallback, BlankIsNoText, "where the models do"),
+    "s08.b the first five": (grade_fallback, FirstFive, "the first 8 asked once each"),
+    "s08.d rests from the request": (grade_circuit_breaker, FromTheRequest, "retry_after|nobody"),
+    "s08.d tenths of a second": (grade_circuit_breaker, WholeTenths, "retry_after_seconds"),
     "s09.a until one completes": (grade_left_out, until_completed, "a request that failed, not"),
     "s09.b small for ever": (grade_keep_last_turns, StaysSmall, "fit number 5 of one policy"),
     "s09.b three times": (grade_keep_last_turns, TiresOfIt, "fit number 4 of one policy"),
@@ -750,6 +795,7 @@ MISSES: dict[str, Miss] = {
     "s11.d no room below 0": (grade_purse, NoRoomBelowZero, "but: .* raised BudgetError"),
     "s11.d requests only": (grade_purse, CountsRequests, 'a meter whose step is "call"'),
     "s11.d two generations": (grade_purse, TwoGenerations, "children of children of children"),
+    "s12.b the beginning": (grade_assemble, assembled(TheBeginning), "'; date' at its end"),
     "s12.b any case": (grade_assemble, assembled(AnyCase), "the results"),
     "s12.b no list, no rule": (grade_assemble, assembled(NoListNoRule), "nothing allowed"),
     "s12.b the end of the history": (

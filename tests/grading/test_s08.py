@@ -501,7 +501,7 @@ WRONG_BREAKERS: dict[type[Breaker], str] = {
     FullRow: "open, nobody is asked",
     AsksWhileOpen: "open, nobody is asked",
     NoTime: "retry_after_seconds .*\n.*it is None",
-    Microseconds: r"retry_after_seconds .*\n.*it is \d+000",
+    Microseconds: r"retry_after_seconds .*\n.*it is \d{4,}",
     Permanent: "a TransientModelError",
     OpensForEver: "retry_after_seconds|one request to the provider",
     AbandonedFails: "one request to the provider",
