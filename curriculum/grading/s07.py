@@ -173,6 +173,9 @@ def failures() -> Iterator[Failure]:
     yield Failure(
         503, "", ModelError, False, 86400.0, _after("Fri, 02 Jan 2026 00:00:00 GMT", SENT)
     )
+    for status in (408, 409, 425, 500, 502, 503, 504, 529):
+        yield Failure(status, "", busy, True, 2.0, _after("2"))
+        yield Failure(status, "", ModelError, False, 61.0, _after("61"))
     for status in (408, 409, 425, 500, 502, 503, 504, 529, 599, 600):
         yield Failure(status, _error("server_error", "again"), busy, True, words="again")
     yield Failure(502, "<html>Bad Gateway</html>", busy, True, words="Bad Gateway")

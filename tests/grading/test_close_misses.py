@@ -329,6 +329,11 @@ def waits_for_a_key(status: int, headers: Mapping[str, str], body: bytes) -> Mod
     return error
 
 
+def waits_for_two(status: int, headers: Mapping[str, str], body: bytes) -> ModelError:
+    told = headers if status in (429, 503) else {}
+    return s07.classify(status, told, body)
+
+
 def status_first(status: int, headers: Mapping[str, str], body: bytes) -> ModelError:
     error = s07.classify(status, headers, body)
     return AuthenticationError(str(error)) if status in (401, 403) else error
@@ -755,6 +760,7 @@ MISSES: dict[str, Miss] = {
     "s07.a each name once": (grade_outcome_of, each_name_once, "calls"),
     "s07.b up to 599": (grade_classify, below_600, "for status 600"),
     "s07.b a wait for a key": (grade_classify, waits_for_a_key, "retry_after_seconds None"),
+    "s07.b waits of two": (grade_classify, waits_for_two, "retry_after_seconds 2.0"),
     "s07.b the status first": (grade_classify, status_first, "ContextOverflowError"),
     "s08.a at most three": (grade_attempts_of, at_most_three, "for answer"),
     "s08.b blank is no text": (grade_fallback, BlankIsNoText, "where the models do"),
