@@ -87,6 +87,7 @@ def _peek(tree: ast.Module) -> str:
         for name in names:
             parts = name.split(".")
             answers = "solutions" in parts or parts[:2] == ["curriculum", "tests"]
+            answers = answers or parts[0] == "hidden_tests"
             graders = parts[:2] == ["curriculum", "grading"] and not any(
                 part in RULES or part.endswith(KITS) for part in parts[2:]
             )

@@ -86,8 +86,8 @@ ATTACKS: dict[str, tuple[str, str, str]] = {
             "old = kind._add\n"
             "def nothing(*given): kind._add = old\nkind._add = nothing"
         ),
-        "failed",
-        "no test was run to its end",
+        "tampered",
+        "has changed curriculum.grading.cli.runner.Outcome._add",
     ),
     "AssertionError replaced": (
         "import builtins\nbuiltins.AssertionError = ValueError\n" + PATCHED,
@@ -147,6 +147,6 @@ ATTACKS: dict[str, tuple[str, str, str]] = {
     "memory by ctypes": (
         body("import ctypes\nctypes.CDLL(None)\nreturn runner.model.requests[0]"),
         "tampered",
-        "ctypes.dlopen",
+        "import ctypes",
     ),
 }

@@ -17,7 +17,7 @@ import pytest
 
 from curriculum.grading.cli.catalogue import ROOT, Lesson, read_lessons
 from curriculum.grading.cli.faults import CommandError
-from curriculum.grading.submission import digests, grading, isolation
+from curriculum.grading.submission import digests, grading, isolation, repository
 from curriculum.grading.submission.commands import chosen, read_hidden
 from curriculum.grading.submission.grading import Report, Terms, grade, work_of
 from curriculum.grading.submission.isolation import (
@@ -98,9 +98,8 @@ def test_a_submission_gets_what_it_has_earned_and_leaves_nothing(name: str, tmp_
 
 FORGE = """
 while frame:
-    if "word" in frame.f_locals and "fd" in frame.f_locals:
-        line = {"word": frame.f_locals["word"], "test": "", "outcome": "passed", "said": ""}
-        os.write(int(frame.f_locals["fd"]), json.dumps(line).encode() + b"\\n")
+    if "tell" in frame.f_locals and "names" in frame.f_locals:
+        frame.f_locals["tell"](frame.f_locals["names"][0], "passed")
         os._exit(0)
     frame = frame.f_back
 """
@@ -272,6 +271,51 @@ def test_the_work_of_others_is_not_taken_through_links(tmp_path: Path) -> None:
         assert "leads to another repository; hand in a whole clone" in refused(path)
     (tmp_path / "link.zip").symlink_to(archive)
     assert "is a link; hand in the file itself" in refused(tmp_path / "link.zip")
+
+
+def git_folder(folder: Path) -> Path:
+    """The git folder of a clone in which the work is committed."""
+    who = ["-c", "user.name=Learner", "-c", "user.email=learner@example.org"]
+    handed_in(folder, GOOD)
+    for words in (["init", "-q"], ["add", "."], [*who, "commit", "-q", "-m", "done"]):
+        subprocess.run(["git", *words], cwd=folder, check=True)
+    return folder / ".git"
+
+
+def test_what_a_repository_says_of_itself_is_not_obeyed(tmp_path: Path) -> None:
+    git = git_folder(tmp_path)
+    with (git / "config").open("a") as file:
+        file.write("[include]\n\tpath = /etc/passwd\n[core]\n\trepositoryformatversion = 9\n")
+    assert [result.outcome for result in graded(tmp_path).results] == ["passed"]
+    (git / "HEAD").write_text("ref: ../../other\n")
+    assert "has no commit that HEAD leads to" in refused(tmp_path)
+
+
+def test_the_commit_is_found_among_packed_references(tmp_path: Path) -> None:
+    git = git_folder(tmp_path)
+    subprocess.run(["git", f"--git-dir={git}", "pack-refs", "--all"], check=True)
+    assert not any(path.is_file() for path in (git / "refs").rglob("*"))
+    assert [result.outcome for result in graded(tmp_path).results] == ["passed"]
+
+
+def test_a_pipe_in_a_repository_is_not_waited_for(tmp_path: Path) -> None:
+    git = git_folder(tmp_path)
+    (git / "HEAD").unlink()
+    os.mkfifo(git / "HEAD")
+    assert "HEAD is a pipe; hand in a whole clone" in refused(tmp_path)
+
+
+def test_a_repository_that_takes_too_long_is_told_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git_folder(tmp_path)
+    slow = tmp_path / "bin" / "git"
+    slow.parent.mkdir()
+    slow.write_text("#!/bin/sh\nexec sleep 600\n")
+    slow.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{slow.parent}:{os.environ['PATH']}")
+    monkeypatch.setattr(repository, "GIT_SECONDS", 0.1)
+    assert "git took longer than 0.1 s" in refused(tmp_path)
 
 
 def test_a_pipe_in_place_of_an_archive_is_not_waited_for(tmp_path: Path) -> None:

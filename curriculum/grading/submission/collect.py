@@ -9,26 +9,22 @@ from __future__ import annotations
 import ast
 import os
 import stat
-import subprocess
-import tempfile
-import threading
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
 from curriculum.grading.cli.faults import NO_FILE, CommandError
+from curriculum.grading.submission.repository import MOST_BYTES, MOST_ENTRIES, opened
 
-MOST_BYTES = 1 << 20  # of one exercises.py
 MOST_ARCHIVE = 1 << 25
-MOST_ENTRIES = 20_000
-MOST_LISTED = MOST_ENTRIES * 256  # bytes of a list of them
-GIT_SECONDS = 60
+NOT_LOOKED_INTO = ("__pycache__",)  # nor is it part of the digest of a submission
 SUSPICIOUS = (
     *("ctypes", "gc", "inspect", "_getframe", "_current_frames", "f_back", "tb_frame", "mock"),
     *("settrace", "setprofile", "_exit", "modules", "setattr", "delattr", "getattr", "attrgetter"),
     *("vars", "globals", "builtins", "__builtins__", "__dict__", "__code__", "__globals__"),
     *("__subclasses__", "exec", "eval", "__import__", "import_module", "pickle", "marshal"),
-    "unittest",
+    *("unittest", "signal", "_signal", "f_locals", "f_globals", "__closure__", "cell_contents"),
+    *("ctypeslib", "hidden_tests"),
 )
 
 
@@ -42,9 +38,9 @@ def collect(path: Path, lessons: Sequence[str]) -> dict[str, bytes]:
             raise CommandError(f"{path} is a link; hand in the file itself", NO_FILE)
         if path.is_dir():
             if (path / "HEAD").is_file() and (path / "objects").is_dir():
-                found = _from_git(path, lessons)
+                found = _from_repository(path, lessons)
             elif (path / ".git").is_dir():
-                found = _from_git(path / ".git", lessons)
+                found = _from_repository(path / ".git", lessons)
             else:
                 found = _from_folder(path, lessons)
         elif path.is_file() and zipfile.is_zipfile(path):
@@ -97,7 +93,9 @@ def _from_folder(path: Path, lessons: Sequence[str]) -> dict[str, bytes]:
     found: dict[str, bytes] = {}
     count = 0
     for folder, folders, files in os.walk(path):  # does not go through links
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        folders[:] = sorted(
+            n for n in folders if not n.startswith(".") and n not in NOT_LOOKED_INTO
+        )
         count += len(folders) + len(files)
         if count > MOST_ENTRIES:
             raise CommandError(f"{path} holds more than {MOST_ENTRIES} files", NO_FILE)
@@ -139,74 +137,18 @@ def _from_zip(path: Path, lessons: Sequence[str]) -> dict[str, bytes]:
     return found
 
 
-def _from_git(path: Path, lessons: Sequence[str]) -> dict[str, bytes]:
-    _check_own(path)
+def _from_repository(path: Path, lessons: Sequence[str]) -> dict[str, bytes]:
     found: dict[str, bytes] = {}
-    listed = _git(path, "ls-tree", "-r", "-z", "--full-tree", "HEAD").decode(errors="replace")
-    for line in listed.split("\0")[:-1]:
-        about, _, name = line.partition("\t")
-        mode, _, blob = about.split(" ")
-        lesson = _lesson_of(name, lessons)
-        if lesson is None or lesson in found:
-            continue
-        if mode not in ("100644", "100755"):
-            raise CommandError(f"{path}: {name!r} is a link; hand in the file itself", NO_FILE)
-        if int(_git(path, "cat-file", "-s", blob)) > MOST_BYTES:
-            raise CommandError(f"{name} is larger than {MOST_BYTES} bytes", NO_FILE)
-        found[lesson] = _git(path, "cat-file", "blob", blob)
+    with opened(path) as repository:
+        for name, mode, blob in repository.files():
+            lesson = _lesson_of(name, lessons)
+            if lesson is None or lesson in found:
+                continue
+            if mode not in ("100644", "100755"):
+                message = f"{path}: {name!r} is a link; hand in the file itself"
+                raise CommandError(message, NO_FILE)
+            found[lesson] = repository.read(blob, name)
     return found
-
-
-def _check_own(path: Path) -> None:
-    """Refuse a git folder that leads to another one, so perhaps to the work of somebody else."""
-    borrowed = [path / "commondir", path / "objects" / "info" / "alternates"]
-    links = [path] if path.is_symlink() else []
-    for count, entry in enumerate(path.rglob("*")):
-        if count > MOST_ENTRIES:
-            raise CommandError(f"{path} holds more than {MOST_ENTRIES} files", NO_FILE)
-        links += [entry] if entry.is_symlink() else []
-    for name in (*links, *(name for name in borrowed if name.exists())):
-        message = f"{name} leads to another repository; hand in a whole clone"
-        raise CommandError(message, NO_FILE)
-
-
-def _git(path: Path, *words: str) -> bytes:
-    env = {
-        "PATH": os.environ.get("PATH", ""),
-        "GIT_CONFIG_NOSYSTEM": "1",
-        "GIT_CONFIG_GLOBAL": os.devnull,
-        "GIT_NO_LAZY_FETCH": "1",
-        "GIT_ALLOW_PROTOCOL": "",
-        "GIT_TERMINAL_PROMPT": "0",
-    }
-    settings = ["-c", "safe.directory=*", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor="]
-    with tempfile.TemporaryFile() as errors:
-        git = subprocess.Popen(
-            ["git", *settings, f"--git-dir={path.resolve()}", *words],
-            env=env,
-            cwd="/",
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=errors,
-        )
-        timer = threading.Timer(GIT_SECONDS, git.kill)
-        timer.start()
-        assert git.stdout
-        try:
-            told = git.stdout.read(MOST_LISTED + 1)  # trees in trees may list without end
-            if len(told) > MOST_LISTED:
-                raise CommandError(f"{path} holds more than {MOST_ENTRIES} files", NO_FILE)
-            code = git.wait()
-        finally:
-            timer.cancel()
-            git.kill()
-            git.wait()
-            git.stdout.close()
-        if code:
-            errors.seek(0)
-            said = errors.read(65536).decode(errors="replace").strip().splitlines()
-            raise CommandError(f"{path}: {said[-1] if said else 'git failed'}", NO_FILE)
-        return told
 
 
 def _bounded(data: bytes, name: str) -> bytes:

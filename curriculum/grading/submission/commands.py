@@ -12,11 +12,11 @@ from curriculum.core.whole_file import read_whole
 from curriculum.grading.cli.catalogue import Lesson, find, read_lessons
 from curriculum.grading.cli.faults import NO_FILE, NOT_PASSED, OK, CommandError
 from curriculum.grading.submission import classes
-from curriculum.grading.submission.collect import MOST_BYTES
 from curriculum.grading.submission.formats import FORMATS
 from curriculum.grading.submission.grading import Report, Terms, grade, work_of
 from curriculum.grading.submission.isolation import BUBBLEWRAP, UNSHARE, best_box, why_not
 from curriculum.grading.submission.pools import Cluster, Here, Pool
+from curriculum.grading.submission.repository import MOST_BYTES
 from curriculum.grading.submission.shown import progress_shown
 
 MOST_JOBS = 256

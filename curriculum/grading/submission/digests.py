@@ -11,8 +11,9 @@ from pathlib import Path
 
 from curriculum.grading.cli.catalogue import ROOT
 from curriculum.grading.submission.box import LEFT_OUT
-from curriculum.grading.submission.collect import MOST_ENTRIES
+from curriculum.grading.submission.collect import NOT_LOOKED_INTO
 from curriculum.grading.submission.grading import Terms
+from curriculum.grading.submission.repository import MOST_ENTRIES
 
 MOST_HASHED = 1 << 26  # bytes of a submission; of more, sizes and times have to do
 
@@ -22,7 +23,7 @@ def digest_of_graders() -> str:
     return digest_of(ROOT / "curriculum", left_out=LEFT_OUT)
 
 
-def digest_of(path: Path, *others: object, left_out: Sequence[str] = ("__pycache__",)) -> str:
+def digest_of(path: Path, *others: object, left_out: Sequence[str] = NOT_LOOKED_INTO) -> str:
     """Of a file or a folder, and of how the other values are written."""
     digest = hashlib.sha256(repr(others).encode("utf-8", "surrogateescape"))
     for name, data in _contents(path, left_out):

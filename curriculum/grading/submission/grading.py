@@ -2,8 +2,8 @@
 
 What a grading needs is a value, `Work`: it can be done on another machine as well as on this one.
 
-A result is `passed` only if a line said so that carried the word of this very run. What is not
-said, in time, is a failure.
+A result is `passed` only if a line said so that was signed with the word of this very run. What is
+not said, in time, is a failure; what is signed and yet not what the judge says is tampering.
 """
 
 from __future__ import annotations
@@ -16,18 +16,21 @@ import select
 import subprocess
 import tempfile
 import time
+from _blake2 import blake2b
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from curriculum.grading.cli.catalogue import Lesson
-from curriculum.grading.cli.graded import LONGER, SECONDS, START_SECONDS
+from curriculum.grading.cli.graded import BEGAN, LONGER, OUTCOMES, SECONDS, START_SECONDS
 from curriculum.grading.submission.box import Box, stop
 from curriculum.grading.submission.collect import collect, suspicious
 from curriculum.grading.submission.isolation import LIMITS, best_box
+from curriculum.grading.submission.lines import counter, understood
 
 CODE = "from curriculum.grading.submission.judge import main; main()"
+TAMPERED = "tampered"
 MOST_TOLD = 1 << 20  # bytes of a child that says too much
 
 
@@ -148,7 +151,7 @@ def run_tests(
 
 
 def _one_process(box: Box, tests: Sequence[_Test], hidden: Mapping[str, str]) -> Iterator[Result]:
-    """At least one result, and no more than there are tests."""
+    """At least one result, and no more than there are tests; none after one that has tampered."""
     word = secrets.token_hex(16)
     reading, writing = os.pipe()
     try:
@@ -160,43 +163,48 @@ def _one_process(box: Box, tests: Sequence[_Test], hidden: Mapping[str, str]) ->
             assert process.stdin
             process.stdin.write(f"{word}\n{json.dumps(hidden)}".encode())
             process.stdin.close()
-        lines = _Lines(reading, word, process)
+        lines = Lines(reading, word, process)
         for test in tests:
             began = time.monotonic()
-            told = lines.next(began + START_SECONDS)
-            if told is not None and told["outcome"] == "began":
+            told = lines.next(began + START_SECONDS, test.test, (BEGAN, "failed"))
+            if told and told[0] == BEGAN:
                 began = time.monotonic()
-                told = lines.next(began + test.seconds)
+                told = lines.next(began + test.seconds, test.test, (*OUTCOMES, TAMPERED))
             seconds = round(time.monotonic() - began, 2)
-            if told is None:
-                said = lines.why(test.seconds)
-                yield Result(test.name, test.title, "failed", said, seconds, test.hidden)
+            outcome, said = told or ("failed", lines.why(test.seconds))
+            said = said.strip("\n")
+            yield Result(test.name, test.title, outcome, said, seconds, test.hidden)
+            if told is None or outcome == TAMPERED:
                 return
-            said = told["said"].strip("\n")
-            yield Result(test.name, test.title, told["outcome"], said, seconds, test.hidden)
     finally:
         stop(process)
         os.close(reading)
 
 
-class _Lines:
-    """The lines of the child that carry the word; others are counted and thrown away."""
+class Lines:
+    """The signed lines of the child; others are counted and thrown away."""
 
     def __init__(self, fd: int, word: str, process: subprocess.Popen[bytes]) -> None:
-        self._fd, self._word, self._process = fd, word, process
+        self._fd, self._process = fd, process
+        self._signer, self._counter = blake2b(key=word.encode(), digest_size=16), counter()
         self._rest, self._read, self._forged = b"", 0, 0
         self._late = False
 
-    def next(self, until: float) -> dict[str, str] | None:
-        """The next line; None if none comes in time, or ever."""
+    def next(self, until: float, test: str, expected: Sequence[str]) -> tuple[str, str] | None:
+        """(outcome, said) of the next line; None if none comes in time, or ever."""
         while True:
             line, found, rest = self._rest.partition(b"\n")
             if found:
                 self._rest = rest
-                told = self._understood(line)
-                if told is not None:
-                    return told
-                continue
+                told = understood(self._signer, line)
+                if told is None:
+                    self._forged += 1
+                    continue
+                place, name, outcome, said = told
+                is_next = place == next(self._counter)
+                if is_next and ((name == test and outcome in expected) or not name):
+                    return outcome if name else TAMPERED, said
+                return TAMPERED, "the code under test has spoken for the grader"
             left = until - time.monotonic()
             ready = left > 0 and select.select([self._fd], [], [], left)[0]
             if not ready:
@@ -207,16 +215,6 @@ class _Lines:
             if not data or self._read > MOST_TOLD:
                 return None
             self._rest += data
-
-    def _understood(self, line: bytes) -> dict[str, str] | None:
-        try:
-            told = json.loads(line)
-            if secrets.compare_digest(told["word"], self._word):
-                return {name: str(told[name]) for name in ("outcome", "said") if name in told}
-        except (ValueError, TypeError, KeyError, RecursionError):
-            pass
-        self._forged += 1
-        return None
 
     def why(self, seconds: float) -> str:
         """Why there is no result."""

@@ -3,17 +3,18 @@
 What a passed test means is checked from two sides. After each test, whatever the graders, the core
 and unittest consist of must still be what it was before the submission was loaded. And the same
 test is run once more with an object that can do nothing in place of the solution: if that passes,
-the grader no longer grades. Each line to the parent carries a word that the parent sent through a
-pipe before any submitted code was loaded; an exit without that line is no pass. Hidden tests come
-through the same pipe, and are in no file.
+the grader no longer grades. Each line to the parent is signed with a word that the parent sent
+through a pipe before any submitted code was loaded; an exit without that line is no pass. Hidden
+tests come through the same pipe, are in no file, and cannot be imported once they are loaded.
 
-Code that searches our memory may find that word, so an audit hook tells the parent at once of who
+Code that searches our memory may find what signs, so an audit hook tells the parent at once of who
 looks for frames or objects. That is a fence and no wall: what is suspicious in the source is told
 to the instructor, too.
 """
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -22,12 +23,15 @@ import os
 import resource
 import sys
 import unittest
-from collections.abc import Sequence
-from types import FunctionType, ModuleType
+from collections.abc import Callable, Iterator, Sequence
+from types import ModuleType
 from typing import Any
 
+import curriculum
 from curriculum.grading.cli.runner import Outcome
-from curriculum.grading.submission.watch import watch
+from curriculum.grading.submission.lines import Teller
+from curriculum.grading.submission.seal import Seal, tell_changes
+from curriculum.grading.submission.watch import hide_frames_of_signals, watch
 
 MEMORY, FILE, FILES, PROCESSES, CPU_SECONDS = 1 << 30, 16 << 20, 256, 64, 300
 LIMITS = {
@@ -38,70 +42,9 @@ LIMITS = {
     resource.RLIMIT_CPU: CPU_SECONDS,
     resource.RLIMIT_CORE: 0,
 }
-SEALED = (
-    "curriculum.",
-    "unittest",
-    "hidden_tests",
-    "builtins",
-    "random",
-    "json",
-    "re",
-    "ast",
-    "os",
-    "posix",
-)
 HIDDEN = "hidden_tests"
-# What Python and unittest themselves change while a test is run.
-PASSING = (
-    *("_", "__warningregistry__", "__annotations__", "__abstractmethods__"),
-    *("_classSetupFailed", "_class_cleanups"),
-)
-Parts = tuple[object, ...]
-
-
-class Seal:
-    """What the modules that judge consisted of at one moment."""
-
-    def __init__(self) -> None:
-        modules = [m for name, m in sys.modules.items() if name.startswith(SEALED)]
-        self._kept: list[tuple[str, object, dict[str, tuple[object, Parts]]]] = []
-        for module in modules:
-            self._keep(module.__name__, module)
-            for name, thing in list(vars(module).items()):
-                if isinstance(thing, type) and thing.__module__ == module.__name__:
-                    self._keep(f"{module.__name__}.{name}", thing)
-
-    def _keep(self, name: str, owner: object) -> None:
-        parts = {key: (part, _inner(part)) for key, part in list(vars(owner).items())}
-        self._kept.append((name, owner, parts))
-
-    def broken(self) -> str:
-        """The first thing that is no longer what it was, or nothing."""
-        for name, owner, parts in self._kept:
-            now = vars(owner)
-            for key, (part, inner) in parts.items():
-                if key in PASSING:
-                    continue
-                if now.get(key, self) is not part or _differ(_inner(part), inner):
-                    return f"{name}.{key}"
-        return ""
-
-
-def _inner(part: object) -> Parts:
-    """What can be exchanged in a function without exchanging the function."""
-    if isinstance(part, (staticmethod, classmethod)):
-        part = part.__func__
-    if isinstance(part, property):
-        return (part.fget, *_inner(part.fget))
-    if isinstance(part, FunctionType):
-        return (part.__code__, part.__defaults__, part.__kwdefaults__)
-    return ()
-
-
-def _differ(now: Parts, before: Parts) -> bool:
-    return len(now) != len(before) or any(
-        one is not other for one, other in zip(now, before, strict=True)
-    )
+CHANGED = "the code under test has changed "
+LOOKED = "the code under test has looked for what is not its own: "
 
 
 class Hopeless:
@@ -111,30 +54,65 @@ class Hopeless:
         return None
 
 
-def run_one(name: str) -> Outcome:
-    """Run the tests of that name."""
-    result = Outcome()
+def run_one(name: str, module: ModuleType, then: Callable[[], object] = int) -> Outcome:
+    """Run the tests of that name; empty: all of the module. After each, before anything that the
+    code under test may have left to be done, call `then`."""
+    loader, result = unittest.defaultTestLoader, Outcome()
     try:
-        unittest.defaultTestLoader.loadTestsFromName(name).run(result)
+        found = (
+            loader.loadTestsFromName(name, module) if name else loader.loadTestsFromModule(module)
+        )
+        for case in _cases(found):
+            _follow(case, then)
+        found.run(result)
     except SystemExit as fault:
         result.note("failed", f"it called sys.exit({fault.code!r})")
     return result
 
 
+def _cases(suite: unittest.TestSuite | unittest.TestCase) -> Iterator[unittest.TestCase]:
+    if isinstance(suite, unittest.TestCase):
+        yield suite
+    else:
+        for part in suite:
+            yield from _cases(part)
+
+
+def _follow(case: unittest.TestCase, then: Callable[[], object]) -> None:
+    name = case.id().rpartition(".")[2]
+    method = getattr(case, name, None)
+    if method is None:
+        return  # what could not be loaded says so when it is run
+
+    @functools.wraps(method)
+    def followed() -> object:
+        try:
+            return method()
+        finally:
+            then()
+
+    setattr(case, name, followed)
+
+
 def judge(name: str, seals: Sequence[Seal], module: Any) -> tuple[str, str]:
     """(outcome, what to tell) of one test."""
-    result = run_one(name)
-    broken = next(filter(None, (seal.broken() for seal in seals)), "")
-    if broken:
-        return "tampered", f"the code under test has changed {broken}"
+    found: list[str] = []
+
+    def look() -> None:
+        found.extend(filter(None, (seal.broken() for seal in seals)))
+
+    result = run_one(name, module, look)
+    look()
+    if found:
+        return "tampered", CHANGED + found[0]
     if result.outcome != "passed" or not hasattr(module, "load"):
         return result.outcome, result.said
     real = module.load
-    module.load = lambda lesson, name: Hopeless()
+    vars(module)["load"] = lambda lesson, name: Hopeless()
     try:
-        hopeless = run_one(name)
+        hopeless = run_one(name, module)
     finally:
-        module.load = real
+        vars(module)["load"] = real
     if hopeless.outcome == "passed":
         return "tampered", "after the code under test had run, the grader let everything pass"
     return "passed", ""
@@ -162,10 +140,10 @@ class Hidden(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 def main() -> None:
     """`FD TEST...`; on standard input the word, and after it the hidden tests as JSON."""
-    word = sys.stdin.readline().strip()
-    hidden = Hidden(json.loads(sys.stdin.read()))
-    sys.meta_path.insert(0, hidden)
     fd, *names = sys.argv[1:]
+    tell = Teller(int(fd), sys.stdin.buffer.readline().strip())
+    hidden = Hidden(json.loads(sys.stdin.buffer.read()))
+    sys.meta_path.insert(0, hidden)
     for limit, amount in LIMITS.items():
         _, hard = resource.getrlimit(limit)
         most = amount if hard == resource.RLIM_INFINITY else min(amount, hard)
@@ -173,30 +151,37 @@ def main() -> None:
     modules = {}
     seals = [Seal()]  # a hidden test that imports the exercises loads what was handed in
     for name in names:
-        module = ".".join(name.split(".")[: 3 if name.startswith("curriculum.") else 2])
+        module, _ = _parts(name)
         try:
             modules[name] = importlib.import_module(module)
         except Exception as fault:
             said = f"{name} cannot be imported: {type(fault).__name__}: {fault}"
-            _tell(int(fd), {"word": word, "test": name, "outcome": "failed", "said": said[:20_000]})
+            tell(names[0], "failed", said)
             os._exit(1)
     sys.meta_path.remove(hidden)
     del hidden
     seals.append(Seal())
-
-    def looked(what: str) -> None:
-        said = f"the code under test has looked for what is not its own: {what}"
-        _tell(int(fd), {"word": word, "test": "", "outcome": "tampered", "said": said})
-
-    watch(looked)
+    hide()
+    hide_frames_of_signals()
+    watch(lambda what: tell("", "tampered", LOOKED + what))
+    tell_changes(lambda what: tell("", "tampered", CHANGED + what))
     for name in names:
-        _tell(int(fd), {"word": word, "test": name, "outcome": "began"})
-        outcome, said = judge(name, seals, modules[name])
-        _tell(int(fd), {"word": word, "test": name, "outcome": outcome, "said": said[:20_000]})
+        tell(name, "began")
+        _, inner = _parts(name)
+        tell(name, *judge(inner, seals, modules[name]))
     os._exit(0)  # threads that were left behind cannot keep us
 
 
-def _tell(fd: int, line: dict[str, str], write: Any = os.write, dumps: Any = json.dumps) -> None:
-    data = dumps(line).encode() + b"\n"  # with functions that nobody has put in between
-    while data:
-        data = data[write(fd, data) :]
+def _parts(name: str) -> tuple[str, str]:
+    """(module, name in it) of a test."""
+    parts = name.split(".")
+    count = 2 if parts[0] == HIDDEN else 3
+    return ".".join(parts[:count]), ".".join(parts[count:])
+
+
+def hide() -> None:
+    """Take what judges out of the reach of plain attributes and, of hidden tests, of imports."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == HIDDEN]:
+        del sys.modules[name]
+    for name in ("grading", "tests"):  # imports of kits and rules find these without it
+        vars(curriculum).pop(name, None)
