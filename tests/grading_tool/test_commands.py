@@ -113,6 +113,30 @@ def test_a_fault_in_the_standard_library_is_told_with_the_learners_line(desk: De
     assert re.search(r"JSONDecodeError.* \(exercises.py, line \d+\)", desk.run("grade").stdout)
 
 
+def test_all_passed_says_what_is_next(desk: Desk) -> None:
+    desk.solve("first_request", DONE_A)
+    assert desk.ok("grade").endswith(f"next: s01.b, run_out_of_turns in {FIRST}\n")
+    desk.solve("run_out_of_turns", DONE_B)
+    assert desk.ok("grade", "s01.b").endswith(f"next: s01.c, CANCELLATION in {FIRST}\n")
+    progress = desk.root / ".curriculum" / "progress.json"
+    kept = json.loads(progress.read_text("utf-8"))
+    exercises = kept["lessons"]["s01_agent_loop"]["exercises"]
+    for letter in "cd":
+        exercises[letter] = dict(exercises["a"])
+    progress.write_text(json.dumps(kept), "utf-8")
+    assert desk.ok("grade", "s01.b").endswith("\nnext: python3 -m curriculum start s02\n")
+
+
+def test_a_syntax_error_starts_only_the_exercise_that_holds_it(desk: Desk) -> None:
+    desk.solve("first_request", "return (")
+    [line] = [line for line in desk.ok().splitlines() if line.startswith("s01")]
+    assert line.split()[-8:] == ["a", "started", "b", "-", "c", "-", "d", "-"]
+    done = desk.run("grade")
+    assert "0 passed, 1 not yet, 0 not started\n" in done.stdout
+    (desk.root / FIRST).write_text("first_request = (\n", "utf-8")
+    assert "a started  b started" in desk.ok()
+
+
 def test_nothing_started_is_no_failure(desk: Desk) -> None:
     assert desk.ok("grade") == (
         "no exercise is started; begin with: python3 -m curriculum start s01\n"

@@ -18,9 +18,10 @@ from tests.grading_tool.desk import DONE_A, DONE_B, FIRST, Desk
 
 
 @pytest.fixture
-def watching(desk: Desk) -> Iterator[subprocess.Popen[str]]:
+def watching(desk: Desk, request: pytest.FixtureRequest) -> Iterator[subprocess.Popen[str]]:
+    """Watches the lessons that the test names by a parameter: all of them without one."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "curriculum", "watch"],
+        [sys.executable, "-m", "curriculum", "watch", *getattr(request, "param", [])],
         cwd=desk.root,
         env=desk.env,
         stdout=subprocess.PIPE,
@@ -58,6 +59,13 @@ def test_a_save_shows_its_grade_and_progress_keeps_it(
     assert "1 of 12 exercises passed" in desk.ok()
     watching.send_signal(signal.SIGINT)
     assert watching.wait(timeout=60) == 130
+
+
+@pytest.mark.parametrize("watching", [["s02"]], indirect=True)
+def test_a_lesson_that_is_named_is_graded_at_the_start(watching: subprocess.Popen[str]) -> None:
+    text = read_until(watching, "next: s02.a, deltas_of in ")
+    assert "s02.d  -" in text
+    assert "s01" not in text
 
 
 def test_without_the_package_it_says_what_to_install(desk: Desk) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from curriculum.core.visible import escape
-from curriculum.grading.cli.catalogue import Exercise, Lesson
+from curriculum.grading.cli.catalogue import ROOT, Exercise, Lesson, read_lessons
 from curriculum.grading.cli.faults import program
 from curriculum.grading.cli.graded import Grade
 from curriculum.grading.cli.progress import Progress
@@ -65,6 +65,21 @@ def show_total(grades: Sequence[Grade]) -> None:
         print(f"next: edit {failed[0].file}; stuck? {program()} hint {failed[0].short}")
     elif waiting:
         print(f"next: {waiting[0].short}, {waiting[0].name} in {waiting[0].file}")
+    elif not unknown and os.environ.get("CURRICULUM_SOLUTIONS") != "1":
+        _show_next({grade.exercise.lesson for grade in grades})
+
+
+def _show_next(graded: set[str]) -> None:
+    """What is next when all that was graded has passed."""
+    lessons, progress = read_lessons(), Progress(ROOT)
+    following = next_lesson(lessons, progress)
+    if following is None:
+        print("all exercises of all lessons have passed")
+    elif following.folder in graded:
+        first = next(ex for ex in following.exercises if "passed" not in progress.of(ex))
+        print(f"next: {first.short}, {first.name} in {first.file}")
+    else:
+        print(f"next: {program()} start {following.short}")
 
 
 def show_board(root: Path, lessons: Sequence[Lesson], progress: Progress) -> None:

@@ -23,11 +23,17 @@ REGION = re.compile(r"^# region: \w+\n.*?^# endregion[^\n]*\n?", re.MULTILINE | 
 
 
 def is_started(root: Path, exercise: Exercise) -> bool:
-    """Whether the stub is no longer a stub; a file that is no Python counts as started."""
+    """Whether the stub is no longer a stub; in a file that is no Python, its own region decides."""
+    path = root / exercise.file
     try:
-        return not is_stub(parse(root / exercise.file, exercise.file), exercise.name)
+        tree = parse(path, exercise.file)
     except AssertionError:
-        return True
+        try:
+            region = region_of(path.read_text("utf-8", "replace"), exercise.name)
+            tree = ast.parse(region or "")
+        except (OSError, SyntaxError, ValueError):
+            return True
+    return not is_stub(tree, exercise.name)
 
 
 def region_of(text: str, name: str) -> str | None:

@@ -14,7 +14,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from curriculum.grading.cli.catalogue import LESSONS, Exercise, Lesson
+from curriculum.grading.cli.catalogue import LESSONS, Exercise, Lesson, read_lessons
 from curriculum.grading.cli.faults import NO_FILE, CommandError
 from curriculum.grading.cli.graded import Grade, grade_all
 from curriculum.grading.cli.progress import Progress
@@ -73,7 +73,10 @@ OURS = ("exercises.py", "solutions.py", "demo.py", "__init__.py")
 
 
 def watch(root: Path, lessons: Sequence[Lesson], progress: Progress) -> None:
-    """Grade at every save, until Ctrl+C. Raises CommandError without the package watchfiles."""
+    """Grade at every save, until Ctrl+C, and at the start unless all lessons are watched.
+
+    Raises CommandError without the package watchfiles.
+    """
     try:
         from watchfiles import PythonFilter
         from watchfiles import watch as changes_in
@@ -109,6 +112,10 @@ def watch(root: Path, lessons: Sequence[Lesson], progress: Progress) -> None:
     print(f"watching {LESSONS}: save a file to see its grade; Ctrl+C ends", flush=True)
     watching = Watch(root, progress)
     by_folder = {lesson.folder: lesson for lesson in lessons}
+    if len(by_folder) < len(read_lessons(root)):
+        with lock:
+            waiting.update(by_folder)
+            saved.set()
     while True:
         saved.wait()
         with lock:
