@@ -9,6 +9,7 @@ from curriculum.core.errors import (
     AuthenticationError,
     ContextOverflowError,
     ModelError,
+    ProtocolError,
     RateLimitError,
     TransientModelError,
 )
@@ -156,6 +157,7 @@ def _faults() -> list[BaseException]:
         RateLimitError("quota used up"),
         AuthenticationError("the key is refused"),
         ModelError("no such model"),
+        ProtocolError("an answer that nobody can read"),
         ContextOverflowError("too long"),
         KeyError("a bug"),
         KeyboardInterrupt(),

@@ -21,9 +21,11 @@ from curriculum.core.approval import ApprovalRequest, Decision
 from curriculum.core.errors import (
     AuthenticationError,
     BudgetError,
+    CancelledError,
     ContextOverflowError,
     InvalidArgumentsError,
     ModelError,
+    RunError,
 )
 from curriculum.core.loop import AgentConfig, AgentRunner
 from curriculum.core.messages import Message, ModelTurn, Usage
@@ -356,6 +358,26 @@ class BlankIsNoText(s08.Fallback):
                 raise
             except ModelError as fault:
                 if shown or number == len(self._models):
+                    raise
+                yield Retry(fault.message, 0)
+
+
+class AsksAnotherAtAnyFault(s08.Fallback):
+    """Takes a broken answer for a failure of the model: it is a ProtocolError."""
+
+    def stream(self, messages: Messages, tools: Tools) -> Items:
+        for number, model in enumerate(self._models):
+            only_this = s08.Fallback(self._models[number : number + 1])
+            shown = False
+            try:
+                for item in only_this.stream(messages, tools):
+                    shown = shown or not isinstance(item, Retry)
+                    yield item
+                return
+            except (ContextOverflowError, CancelledError):
+                raise
+            except RunError as fault:
+                if shown or model is self._models[-1]:
                     raise
                 yield Retry(fault.message, 0)
 
@@ -764,6 +786,7 @@ MISSES: dict[str, Miss] = {
     "s07.b the status first": (grade_classify, status_first, "ContextOverflowError"),
     "s08.a at most three": (grade_attempts_of, at_most_three, "for answer"),
     "s08.b blank is no text": (grade_fallback, BlankIsNoText, "where the models do"),
+    "s08.b any fault": (grade_fallback, AsksAnotherAtAnyFault, "ProtocolError"),
     "s08.b the first five": (grade_fallback, FirstFive, "the first 8 asked once each"),
     "s08.d rests from the request": (grade_circuit_breaker, FromTheRequest, "retry_after|nobody"),
     "s08.d tenths of a second": (grade_circuit_breaker, WholeTenths, "retry_after_seconds"),
