@@ -23,6 +23,7 @@ from curriculum.core.waiting import SystemWaiter
 from curriculum.mino.config import Settings
 from curriculum.mino.context import ReplayRule
 from curriculum.mino.instructions import Instructions
+from curriculum.mino.listing import resumable
 from curriculum.mino.model import BoundedModel, make_model
 from curriculum.mino.options import NEWEST
 from curriculum.mino.secrecy import mask_event
@@ -31,7 +32,6 @@ from curriculum.mino.spending import make_budget
 from curriculum.providers.key_mask import KeyMask
 from curriculum.sessions.errors import SessionNotFoundError
 from curriculum.sessions.ids import known_ids, resolve_prefix
-from curriculum.sessions.listing import list_sessions
 from curriculum.sessions.observe import show_acknowledgement, show_recovery
 from curriculum.sessions.state import UnknownOutcome
 from curriculum.sessions.store import SessionStore
@@ -58,7 +58,7 @@ def open_session(settings: Settings, resume: str | None) -> SessionStore:
         return SessionStore.create(settings.home, about=about, rule=settings.replay, clock=clock)
     if resume != NEWEST:
         session_id = resolve_prefix(resume, known_ids(settings.home), "mino sessions")
-    elif sessions := list_sessions(settings.home):
+    elif sessions := resumable(settings.home):
         session_id = sessions[0].session_id
     else:
         where = quote(settings.home)

@@ -20,9 +20,9 @@ from curriculum.mino.config import KEYLESS_HOSTS, ConfigError, Settings, read_se
 from curriculum.mino.exits import OK, USAGE
 from curriculum.mino.instructions import load_instructions
 from curriculum.mino.limits import Limits, in_dollars
+from curriculum.mino.listing import resumable
 from curriculum.mino.recovered import open_lines
 from curriculum.sessions.errors import SessionError
-from curriculum.sessions.ids import known_ids
 from curriculum.tools.environment import minimal_environment
 
 NEEDED = ("httpx", "rich")
@@ -71,7 +71,7 @@ def setting_lines(settings: Settings) -> Iterator[str]:
     for line in open_lines(settings.home):
         yield f"WARNING  {line}"
     try:
-        yield f"sessions {len(known_ids(settings.home))}"
+        yield f"sessions {len(resumable(settings.home))}"
     except SessionError as fault:
         yield f"WARNING  {fault}"
 

@@ -90,7 +90,7 @@ def test_f10_a_second_mino_finds_the_session_busy_and_writes_nothing(desk: Desk)
     with script() as server, desk.person(server) as person:
         person.see("\nYou>", last=True)
         before = desk.sessions[0].read_bytes()
-        second = ask(desk, server, "--resume")
+        second = ask(desk, server, "--resume", desk.sessions[0].stem)
         assert second.returncode == 3
         assert "busy" in second.stderr
         assert second.stderr.count("\n") == 1
@@ -103,7 +103,7 @@ def test_f12_a_killed_holder_leaves_no_lock(desk: Desk) -> None:
             person.see("\nYou>", last=True)
             person.send(signal.SIGKILL)
             person.leave()
-        assert ask(desk, server, "--resume").returncode == 0
+        assert ask(desk, server, "--resume", desk.sessions[0].stem).returncode == 0
 
 
 @pytest.mark.parametrize("umask", [0o022, 0o000])
@@ -273,6 +273,25 @@ def test_no_session_to_go_on_with_is_said(desk: Desk) -> None:
     assert ran.returncode == 3
     assert ran.stderr == f'mino: there are no sessions in "{desk.home}/.mino" to go on with\n'
     assert desk.run("sessions").stdout == f'No sessions in "{desk.home}/.mino".\n'
+
+
+def test_a_chat_left_before_its_first_turn_is_not_in_the_list_and_not_the_newest(
+    desk: Desk,
+) -> None:
+    first = one_session(desk)
+    with script() as server, desk.person(server) as person:
+        person.say("/sessions")
+        person.see("completed    go")
+        person.say("/quit")
+        assert person.leave() == 0
+    (left,) = set(desk.sessions) - {first}
+    rows = desk.run("sessions").stdout.splitlines()
+    assert [first.stem in row for row in rows] == [True]
+    assert "sessions 1\n" in desk.run("doctor", "--demo").stdout
+    with script(says("Gone on."), says("Begun.")) as server:
+        assert ask(desk, server, "--resume").stdout == "Gone on.\n"
+        assert ask(desk, server, "--resume", left.stem).stdout == "Begun.\n"
+    assert len(desk.run("sessions").stdout.splitlines()) == 2
 
 
 def test_an_unknown_id_is_told_with_the_command_that_lists_them(desk: Desk) -> None:
