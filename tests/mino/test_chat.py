@@ -188,6 +188,13 @@ def test_a_directory_that_is_gone_is_one_line(desk: Desk) -> None:
     assert desk.sessions == []
 
 
+@pytest.mark.parametrize("command", ["--help", "run --help", "sessions --help", "doctor --help"])
+def test_the_help_fits_in_80_columns(desk: Desk, command: str) -> None:
+    ran = desk.run(*command.split(), env={**desk.environment, "COLUMNS": "80"})
+    assert ran.returncode == 0
+    assert [line for line in ran.stdout.splitlines() if len(line) > 80] == []
+
+
 def test_every_module_is_short_and_says_what_it_is_for() -> None:
     for path in sorted(Path(ROOT, "curriculum", "mino").glob("*.py")):
         text = path.read_text()
