@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import errno
 import os
+import signal
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
 from typing import NoReturn
 
 from curriculum.grading.cli import catalogue, faults, sources
@@ -15,8 +20,10 @@ from curriculum.grading.cli.hints import FILES, hint_language, read_hints
 from curriculum.grading.cli.progress import Progress
 from curriculum.grading.cli.screen import next_lesson, show_board, show_grade, show_total
 from curriculum.grading.submission import commands as submissions
+from curriculum.trace.standard_streams import silence, standard_streams
 
 ROOT = catalogue.ROOT
+MOST_SECONDS = 86_400  # a day for one exercise
 NEED_PACKAGES = "s07", "s12"  # lessons whose demos need what `make locked` installs
 DESCRIPTION = """\
 Lessons and their exercises. Names are short: s01 is a lesson, s01.b one of its exercises.
@@ -33,20 +40,48 @@ class _Parser(argparse.ArgumentParser):
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; returns its exit code."""
+    with standard_streams(), _interrupted_by_signals():
+        return _run(arguments)
+
+
+def _run(arguments: list[str] | None) -> int:
     try:
-        given = _parser().parse_args(arguments)
-        code: int = given.run(given)
-        sys.stdout.flush()
+        try:
+            given = _parser().parse_args(arguments)
+            code: int = given.run(given)
+        finally:
+            sys.stdout.flush()
     except CommandError as fault:
         print(f"curriculum: {fault}", file=sys.stderr)
         return fault.exit_code
     except KeyboardInterrupt:
         return faults.INTERRUPTED
     except BrokenPipeError:
-        # Python flushes stdout once more on its way out; give it somewhere that takes the bytes.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        silence(sys.stdout)
         return faults.CLOSED_PIPE
+    except OSError as fault:
+        is_closed = fault.errno == errno.EBADF
+        said = "standard output is closed" if is_closed else fault.strerror or fault
+        where = f": {fault.filename}" if fault.filename else ""
+        print(f"curriculum: {said}{where}", file=sys.stderr)
+        silence(sys.stdout)
+        return faults.NO_FILE
     return code
+
+
+@contextlib.contextmanager
+def _interrupted_by_signals() -> Iterator[None]:
+    """Whoever ends us by a signal gets the same as by Ctrl+C: nothing is left behind."""
+    is_main = threading.current_thread() is threading.main_thread()
+    numbers = (signal.SIGTERM, signal.SIGHUP) if is_main else ()
+    heard = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]
+    for number in heard:
+        signal.signal(number, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        for number in heard:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def _parser() -> _Parser:
@@ -86,8 +121,9 @@ def _seconds(text: str) -> float:
         seconds = float(text)
     except ValueError:
         seconds = 0.0
-    if not 0 < seconds < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds above 0")
+    if not 0 < seconds <= MOST_SECONDS:
+        said = f"{text!r} is no number of seconds above 0, at most {MOST_SECONDS}"
+        raise argparse.ArgumentTypeError(said)
     return seconds
 
 
