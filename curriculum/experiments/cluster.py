@@ -11,6 +11,8 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
+from curriculum.experiments.interrupts import deaf_children
+
 CONNECT_SECONDS = 5  # that a scheduler may take to answer
 LOOK_SECONDS = 0.02  # between two looks for what has ended
 # What a client raises for a scheduler that went, in the order of how soon it noticed.
@@ -24,14 +26,29 @@ class ClusterError(Exception):
 class Connection:
     """A client of the scheduler at that address; `local` is a cluster on this machine.
 
-    While it is open Ctrl+C interrupts only `next_ended`: distributed drops a KeyboardInterrupt
-    that Python raises in one of its finalizers. A second Ctrl+C is raised at once.
+    Ctrl+C interrupts only `next_ended`, or the opening once that is done: distributed drops a
+    KeyboardInterrupt that Python raises in one of its finalizers. A second one is raised at once.
     """
 
     def __init__(self, address: str, processes: int = 1) -> None:
-        """Raises ClusterError."""
+        """Raises ClusterError, KeyboardInterrupt."""
         self._cluster: Any = None
         self._is_interrupted = False
+        self._handlers = {
+            number: signal.signal(number, self._interrupt)
+            for number in (signal.SIGINT, signal.SIGTERM)
+            if signal.getsignal(number) is signal.default_int_handler
+        }
+        try:
+            self._connect(address, processes)
+        except BaseException:
+            self._restore()
+            raise
+        if self._is_interrupted:
+            self.close()
+            raise KeyboardInterrupt
+
+    def _connect(self, address: str, processes: int) -> None:
         try:
             self._distributed: Any = import_module("distributed")
         except ImportError:
@@ -42,27 +59,21 @@ class Connection:
         for name in logging.root.manager.loggerDict:
             if name.startswith("distributed"):
                 logging.getLogger(name).setLevel(logging.CRITICAL)  # we say it ourselves
-        self._handlers = {
-            number: signal.signal(number, self._interrupt)
-            for number in (signal.SIGINT, signal.SIGTERM)
-            if signal.getsignal(number) is signal.default_int_handler
-        }
         try:
             if address == "local":
-                self._cluster = self._distributed.LocalCluster(
-                    n_workers=processes,
-                    threads_per_worker=1,
-                    dashboard_address=None,
-                    scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},  # 8787 may be taken
-                    silence_logs=logging.CRITICAL,
-                )
+                with deaf_children():
+                    self._cluster = self._distributed.LocalCluster(
+                        n_workers=processes,
+                        threads_per_worker=1,
+                        dashboard_address=None,
+                        scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},  # 8787 may be taken
+                        silence_logs=logging.CRITICAL,
+                        preload=["curriculum.experiments.interrupts"],
+                    )
             self.client: Any = self._distributed.Client(
                 self._cluster or address, timeout=CONNECT_SECONDS, set_as_default=False
             )
-        except BaseException as fault:
-            self._restore()
-            if not isinstance(fault, (OSError, ValueError, TimeoutError)):
-                raise
+        except (OSError, ValueError, TimeoutError) as fault:
             raise ClusterError(
                 f"--dask {address}: no scheduler answers ({fault}); start one"
             ) from None

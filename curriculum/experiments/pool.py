@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import signal
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -18,6 +17,7 @@ from multiprocessing.connection import wait as wait_for
 from typing import Protocol
 
 from curriculum.experiments.cluster import GONE, ClusterError, Connection
+from curriculum.experiments.interrupts import deaf_children
 from curriculum.experiments.perform import Outcome, perform
 from curriculum.experiments.plan import Task
 from curriculum.experiments.settings import ExperimentError
@@ -88,15 +88,18 @@ class Processes:
 
     def _until_broken(self, tasks: Sequence[Task], is_recorded: bool) -> Iterator[Ended]:
         left = list(tasks)
-        with ProcessPoolExecutor(
-            self._jobs, multiprocessing.get_context("spawn"), follow_parent
-        ) as pool:
+        spawn = multiprocessing.get_context("spawn")
+        with deaf_children():
+            pool = ProcessPoolExecutor(self._jobs, spawn, follow_parent)
+        with pool:
             running: dict[Future[Outcome | Fault], Task] = {}
             try:
                 while left or running:
                     while left and len(running) < 2 * self._jobs:
                         task = left.pop()
-                        running[pool.submit(attempt, task, is_recorded)] = task
+                        with deaf_children():  # it starts a process if none is free
+                            future = pool.submit(attempt, task, is_recorded)
+                        running[future] = task
                     done, _ = wait(running, return_when=FIRST_COMPLETED)
                     for future in sorted(done, key=lambda f: running[f].run_id):
                         yield running[future], future.result()
@@ -107,11 +110,7 @@ class Processes:
 
 
 def follow_parent() -> None:
-    """In a worker: end with the process that started it, also if that one was killed.
-
-    Ctrl+C goes to all processes at once; the one that started the others tells them.
-    """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """In a worker: end with the process that started it, also if that one was killed."""
     parent = multiprocessing.parent_process()
     assert parent is not None
 

@@ -48,3 +48,29 @@ def test_ctrl_c_in_a_finalizer_still_interrupts_what_waits() -> None:
             check=False,
         )
     assert (done.stdout, done.stderr) == ("interrupted\nTrue\n", "")
+
+
+BORN = """
+import subprocess, sys
+from curriculum.experiments.cluster import Connection
+
+CHILD = "import signal; print(signal.pthread_sigmask(0, []), signal.getsignal(2).__name__)"
+
+if __name__ == "__main__":
+    cluster = Connection("local")
+    cluster.submit(subprocess.check_output, [sys.executable, "-c", CHILD])
+    print(cluster.next_ended().result().decode(), end="")
+    cluster.close()
+"""
+
+
+def test_what_a_worker_starts_hears_ctrl_c_as_ever() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", BORN],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert (done.stdout, done.stderr) == ("set() default_int_handler\n", "")
