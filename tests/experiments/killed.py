@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from curriculum.experiments import results
-from curriculum.experiments.__main__ import run
+from curriculum.experiments.commands import run
 from curriculum.experiments.plan import load_experiment
 from curriculum.experiments.pool import Processes
 

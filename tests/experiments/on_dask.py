@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from curriculum.experiments.__main__ import run
+from curriculum.experiments.commands import run
 from curriculum.experiments.plan import Task, load_experiment
 from curriculum.experiments.pool import Dask, Ended
 
