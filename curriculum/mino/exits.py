@@ -1,8 +1,8 @@
 """The exit codes of mino:
 
 0        the turn (or the chat) has ended well
-1        the turn failed or was cut short: model, protocol, limits (also of
-         time, tokens, money)
+1        the turn failed or was cut short: model, protocol, limits
+         (also of time, tokens, money)
 2        wrong usage or settings, no key, no terminal; nothing was begun
 3        the session cannot be found, opened, kept or gone on with
 4        the trace that was asked for could not be written
