@@ -63,7 +63,8 @@ def graders_own(fault: BaseException) -> str:
     """What to tell of a fault in a grader, while none of the learner's code ran; else ""."""
     frames = traceback.extract_tb(fault.__traceback__)
     graders = [frame for frame in frames if _is_of(frame, GRADERS)]
-    if isinstance(fault, AssertionError) or not graders or place(fault):
+    # What takes all memory fails wherever the next piece is asked for.
+    if isinstance(fault, AssertionError | MemoryError) or not graders or place(fault):
         return ""
     said = f"{type(fault).__name__}: {fault}".rstrip(": ")
     return f"the grader has failed, not you: {said}{_told(graders)}"

@@ -61,6 +61,11 @@ def test_neither_a_mistake_nor_a_fault_without_a_grader_is_the_graders(tmp_path:
     assert graders_own(fault_of(hidden)) == ""
 
 
+def test_who_takes_all_memory_is_not_told_that_the_grader_has_failed() -> None:
+    grader = defined_in(mistakes.GRADING / "s99.py", "def work():\n    raise MemoryError\n")
+    assert graders_own(fault_of(grader)) == ""
+
+
 @pytest.mark.parametrize("saw", ["None", "\n    - one\n    - two"])
 def test_no_line_of_a_mistake_ends_in_blanks(saw: str) -> None:
     lines = str(mistake("much", saw, "s01")).splitlines()

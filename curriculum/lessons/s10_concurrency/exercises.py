@@ -1,6 +1,6 @@
 """Exercises of s10. Edit this file only; grade it with
 
-    python3 -m unittest discover -s curriculum/tests -v
+    python3 -m curriculum grade s10
 
 An exercise that is still as you found it is skipped. `solutions.py` holds one way to do each.
 """
