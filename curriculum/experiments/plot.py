@@ -1,7 +1,8 @@
 """A plot as SVG, drawn by matplotlib: the same estimates give the same bytes on one machine.
 
-One metric over one axis of the experiment, which stands evenly spaced whatever it is; a line for
-every combination of the other axes, with its interval as a whisker at each point. Text stays text.
+One metric over one axis of the experiment, which stands evenly spaced whatever it is; a row of
+points for every combination of the other axes, with its interval as a whisker at each. A line joins
+them where the axis is one of numbers: between two words there is nothing. Text stays text.
 What is not a line of data has the colour of the text round the picture, so that it can be read on
 a dark page as well.
 """
@@ -57,6 +58,7 @@ def plot(experiment: Experiment, lines: Sequence[Line], metric: str) -> str:
 
     axes = experiment.axes
     levels = experiment.levels[axes.index(experiment.x)] if axes else ("all runs",)
+    is_scale = all(type(one) in (int, float) for one in levels)
     unit = METRICS[metric].unit
     title = f"{metric} ({unit})" if unit not in ("", metric) else metric
     with rc_context():
@@ -74,7 +76,7 @@ def plot(experiment: Experiment, lines: Sequence[Line], metric: str) -> str:
                 label=name,
                 color=COLOURS[number % len(COLOURS)],
                 marker=MARKS[number % len(MARKS)],
-                linestyle=DASHES[number // len(COLOURS) % len(DASHES)],
+                linestyle=DASHES[number // len(COLOURS) % len(DASHES)] if is_scale else "none",
             )
         panel.set_xticks(range(len(levels)), [level(one) for one in levels])
         panel.set_xlim(-0.5, len(levels) - 0.5)

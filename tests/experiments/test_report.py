@@ -15,7 +15,7 @@ import pytest
 from pyarrow import parquet
 
 from curriculum.experiments.plan import Task
-from curriculum.experiments.plot import plot
+from curriculum.experiments.plot import COLOURS, plot
 from curriculum.experiments.results import Row, as_parquet
 from curriculum.experiments.summary import summarise
 from tests.experiments.parts import ROOT, SMALL, command, experiment
@@ -153,6 +153,31 @@ def test_a_plot_names_its_series_and_has_a_whisker_where_there_is_an_interval() 
 
     assert sum(height > 20 for height in whiskers(open_)) == 4
     assert sum(height > 20 for height in whiskers(certain)) == 0
+
+
+@pytest.mark.parametrize(
+    ("axis", "is_joined"), [("[matrix.fault]\ndrop_percent = [0, 50]", True), ("", False)]
+)
+def test_a_line_joins_points_of_a_scale_and_none_of_words(axis: str, is_joined: bool) -> None:
+    words = '[matrix.model]\nname = ["one", "other"]'
+    found = experiment(f'name = "a"\nquestion = "b?"\n{axis or words}\n')
+    lines = summarise(
+        found,
+        [
+            {
+                "run_id": task.run_id,
+                "repetition": 1,
+                "seed": 2,
+                "stop": "x",
+                "completed": 1,
+                **dict(zip(found.axes, task.cell, strict=True)),
+            }
+            for task in found.tasks()
+        ],
+    )
+    paths = ET.fromstring(plot(found, lines, "completed")).iter(f"{SVG}path")
+    drawn = [path.get("d", "").split() for path in paths if COLOURS[0] in path.get("style", "")]
+    assert any(abs(float(d[1]) - float(d[4])) > 50 for d in drawn if len(d) == 6) is is_joined
 
 
 def test_names_are_neither_mathematics_in_a_plot_nor_formulas_in_a_spreadsheet(
