@@ -65,12 +65,21 @@ def _words(pid: str) -> bytes:
     return Path(f"/proc/{pid}/cmdline").read_bytes()
 
 
+def is_deaf(pid: int) -> bool:
+    """Whether SIGINT is blocked there."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    blocked = next(line for line in status.splitlines() if line.startswith("SigBlk:"))
+    return bool(int(blocked.split()[1], 16) & 1 << (signal.SIGINT - 1))
+
+
 @pytest.mark.parametrize("way", [("--jobs", "3"), ("--dask", "local", "--jobs", "1")])
 def test_ctrl_c_while_workers_begin_is_one_line(
     way: tuple[str, ...], file: Path, tmp_path: Path
 ) -> None:
     running = start("run", str(file), "--out", str(tmp_path / "out"), *way)
     wait_until(lambda: bool(spawned(running.pid)), running)
+    if way[0] == "--jobs":  # when it imports is luck; that it is deaf is not
+        assert all(is_deaf(pid) for pid in spawned(running.pid))
     os.killpg(running.pid, signal.SIGINT)
     _, told = running.communicate(timeout=100)
     assert (running.returncode, told) == (130, INTERRUPTED)
