@@ -67,7 +67,7 @@ def graders_own(fault: BaseException) -> str:
     if isinstance(fault, AssertionError | MemoryError) or not graders or place(fault):
         return ""
     said = f"{type(fault).__name__}: {fault}".rstrip(": ")
-    return f"the grader has failed, not you: {said}{_told(graders)}"
+    return f"the grader itself has failed, on what it was given: {said}{_told(graders)}"
 
 
 def _is_of(frame: traceback.FrameSummary, folders: Sequence[Path]) -> bool:

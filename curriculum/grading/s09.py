@@ -236,6 +236,8 @@ def grade_requests_of(
     for seed, run in enumerate([*map(compacted_run, range(60)), overcome_run()]):
         with attempt("requests_of", STEPS):
             got = requests_of(run.events, run.before)
+        if not isinstance(got, (list, tuple)):
+            raise mistake("a list of requests", quote(got), STEPS)
         if len(got) != len(run.requests):
             expected = f"{len(run.requests)} requests (in the run number {seed})"
             raise mistake(expected, f"{len(got)}", STEPS)

@@ -48,7 +48,7 @@ def test_a_fault_of_a_grader_is_its_own_until_the_learners_code_has_run(tmp_path
     text = "def work(called=None):\n    called() if called else json.loads('{')\n"
     grader = defined_in(mistakes.GRADING / "s99.py", text)
     told = graders_own(fault_of(grader))
-    assert told.startswith("the grader has failed, not you: JSONDecodeError: ")
+    assert told.startswith("the grader itself has failed, on what it was given: JSONDecodeError: ")
     assert told.endswith(" (s99.py, line 2)")
     mine = defined_in(tmp_path / "exercises.py", "def work():\n    raise OSError\n")
     assert graders_own(fault_of(grader, mine)) == ""

@@ -100,8 +100,8 @@ def test_a_fault_of_the_grader_is_not_the_learners(desk: Desk) -> None:
     assert done.returncode == 1
     assert re.fullmatch(
         r"s01.a  \?       first_request\n"
-        r"    not graded: the grader has failed, not you: ValueError: no scenario"
-        r" \(s01.py, line \d+\)\n"
+        r"    not graded: the grader itself has failed, on what it was given: ValueError:"
+        r" no scenario \(s01.py, line \d+\)\n"
         r"\n0 passed, 0 not yet, 0 not started, 1 not graded\n",
         done.stdout,
     )

@@ -24,6 +24,7 @@ from curriculum.trace.standard_streams import silence, standard_streams
 
 ROOT = catalogue.ROOT
 MOST_SECONDS = 86_400  # a day for one exercise
+TIMES = "for each exercise; else 20, of s05 60, of s06 120"
 NEED_PACKAGES = "s07", "s12"  # lessons whose demos need what `make locked` installs
 DESCRIPTION = """\
 Lessons and their exercises. Names are short: s01 is a lesson, s01.b one of its exercises.
@@ -101,7 +102,7 @@ def _parser() -> _Parser:
     add("demo", _demo, "run the demo of a lesson", "LESSON")
     add("start", _start, "where to read, what to edit", "LESSON", nargs="?")
     grade = add("grade", _grade, "grade exercises and explain", "NAME", nargs="*")
-    grade.add_argument("--timeout", type=_seconds, metavar="SECONDS", help="for each exercise")
+    grade.add_argument("--timeout", type=_seconds, metavar="SECONDS", help=TIMES)
     submissions.add_arguments(grade)
     add("watch", _watch, "grade a lesson whenever its file is saved", "LESSON", nargs="*")
     hint = add("hint", _hint, "the next of three hints for an exercise", "EXERCISE")
@@ -112,7 +113,7 @@ def _parser() -> _Parser:
     add("reset", _reset, "put stubs back; what you wrote is kept", "NAME")
     of_class = add("grade-class", submissions.run_class, "grade a folder of submissions")
     submissions.add_class(of_class)
-    of_class.add_argument("--timeout", type=_seconds, metavar="SECONDS", help="for each exercise")
+    of_class.add_argument("--timeout", type=_seconds, metavar="SECONDS", help=TIMES)
     return parser
 
 
@@ -158,6 +159,7 @@ def _start(given: argparse.Namespace) -> int:
         print(f"         {exercise.letter}  {exercise.name}")
     print(f"grade    {program()} grade {lesson.short}")
     print(f"         at every save: {program_with_packages()} watch {lesson.short}")
+    print("         (which needs `make locked`, once)")
     return faults.OK
 
 

@@ -76,7 +76,8 @@ def add_common(group: argparse._ArgumentGroup | argparse.ArgumentParser) -> None
         "--hidden",
         type=Path,
         metavar="DIR",
-        help="your private tests, test_*.py, which no submission can read",
+        help="your private tests, which no submission can read: unittest cases in test_*.py that"
+        " get the work by `load` of curriculum.grading.exercise; one result a file",
     )
     group.add_argument(
         "--no-isolation",
