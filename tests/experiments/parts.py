@@ -51,3 +51,15 @@ def command(
         timeout=120,
         check=False,
     )
+
+
+def python(program: str) -> subprocess.CompletedProcess[str]:
+    """A program of Python's, run to its end in a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )

@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import contextlib
 import socket
-import subprocess
-import sys
 
-from tests.golden import ROOT
+from tests.experiments.parts import python
 
 DROPPED = """
 import signal, time
@@ -39,14 +37,7 @@ def test_ctrl_c_in_a_finalizer_still_interrupts_what_waits() -> None:
         with contextlib.suppress(OSError):  # taken by another cluster, which will do
             another.bind(("127.0.0.1", 8787))
             another.listen()
-        done = subprocess.run(
-            [sys.executable, "-c", DROPPED],
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
+        done = python(DROPPED)
     assert (done.stdout, done.stderr) == ("interrupted\nTrue\n", "")
 
 
@@ -65,12 +56,5 @@ if __name__ == "__main__":
 
 
 def test_what_a_worker_starts_hears_ctrl_c_as_ever() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", BORN],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    done = python(BORN)
     assert (done.stdout, done.stderr) == ("set() default_int_handler\n", "")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.experiments.parts import ROOT, SMALL, command
+from tests.experiments.parts import ROOT, SMALL, command, python
 
 SLOW = SMALL.replace(
     "steps = 2",
@@ -102,14 +102,7 @@ sys.exit(main(["list"]))
 
 
 def test_ctrl_c_while_all_is_loaded_says_nothing() -> None:
-    ended = subprocess.run(
-        [sys.executable, "-c", LOADING],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=False,
-    )
+    ended = python(LOADING)
     assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "")
 
 
