@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import errno
 import os
 import signal
 import sys
@@ -28,7 +27,7 @@ from curriculum.experiments.results import Results
 from curriculum.experiments.settings import SETTINGS, ExperimentError
 from curriculum.experiments.summary import level
 from curriculum.trace.engines import MissingLibraryError, make_engine
-from curriculum.trace.standard_streams import silence, standard_streams
+from curriculum.trace.standard_streams import silence, standard_streams, tell_fault
 
 
 class Parser(argparse.ArgumentParser):
@@ -178,10 +177,7 @@ def run_command(arguments: list[str]) -> int:
             silence(sys.stdout)
             return 141
         except OSError as fault:
-            is_closed = fault.errno == errno.EBADF
-            said = "standard output is closed" if is_closed else fault.strerror or fault
-            print(f"experiments: {said}", file=sys.stderr)
-            silence(sys.stdout)
+            tell_fault("experiments", fault)
             return 74
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import errno
 import sys
 from importlib import import_module
 from typing import NoReturn
 
 from curriculum.trace.inputs import IO_FAULT, USAGE, RefusedError
-from curriculum.trace.standard_streams import silence, standard_streams
+from curriculum.trace.standard_streams import silence, standard_streams, tell_fault
 
 INTERRUPTED, CLOSED_PIPE = 130, 141
 # Each is in a module of its own, `command_NAME`; only the one that is asked for is loaded.
@@ -50,10 +49,7 @@ def _run(words: list[str]) -> int:
         silence(sys.stdout)
         return CLOSED_PIPE
     except OSError as fault:
-        is_closed = fault.errno == errno.EBADF
-        said = "standard output is closed" if is_closed else fault.strerror or fault
-        print(f"curriculum.trace: {said}", file=sys.stderr)
-        silence(sys.stdout)
+        tell_fault("curriculum.trace", fault)
         return IO_FAULT
     return code
 

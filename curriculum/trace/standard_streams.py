@@ -8,11 +8,14 @@ goes out as UTF-8, with LF, whatever the locale is: a trace has no other spellin
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO, cast
+
+from curriculum.core.visible import escape
 
 
 class _Forgiving:
@@ -59,6 +62,15 @@ def standard_streams() -> Iterator[None]:
             silence(sys.stdout)
         sys.stderr.flush()
         sys.stdin, sys.stdout, sys.stderr = before
+
+
+def tell_fault(program: str, fault: OSError) -> None:
+    """One line for output that could not be written; what is left of it is dropped."""
+    is_closed = fault.errno == errno.EBADF
+    said = "standard output is closed" if is_closed else fault.strerror or fault
+    where = f": {escape(str(fault.filename))}" if fault.filename else ""
+    print(f"{program}: {said}{where}", file=sys.stderr)
+    silence(sys.stdout)
 
 
 def silence(stream: TextIO) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import errno
 import os
 import signal
 import subprocess
@@ -20,7 +19,7 @@ from curriculum.grading.cli.hints import FILES, hint_language, read_hints
 from curriculum.grading.cli.progress import Progress
 from curriculum.grading.cli.screen import next_lesson, show_board, show_grade, show_total
 from curriculum.grading.submission import commands as submissions
-from curriculum.trace.standard_streams import silence, standard_streams
+from curriculum.trace.standard_streams import silence, standard_streams, tell_fault
 
 ROOT = catalogue.ROOT
 MOST_SECONDS = 86_400  # a day for one exercise
@@ -61,11 +60,7 @@ def _run(arguments: list[str] | None) -> int:
         silence(sys.stdout)
         return faults.CLOSED_PIPE
     except OSError as fault:
-        is_closed = fault.errno == errno.EBADF
-        said = "standard output is closed" if is_closed else fault.strerror or fault
-        where = f": {fault.filename}" if fault.filename else ""
-        print(f"curriculum: {said}{where}", file=sys.stderr)
-        silence(sys.stdout)
+        tell_fault("curriculum", fault)
         return faults.NO_FILE
     return code
 
